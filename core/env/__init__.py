@@ -1,0 +1,5 @@
+"""The Crafter engine: `CrafterEnv`, a deterministic gymnasium environment."""
+
+from core.env.env import CrafterEnv
+
+__all__ = ["CrafterEnv"]

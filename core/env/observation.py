@@ -1,0 +1,157 @@
+"""What a policy is told before it decides: an `Observation` as data, and `as_text`, the same as English."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.env.rules import ACHIEVEMENTS, DIRECTIONS, MAX_ITEM, SEMANTIC_IDS, SEMANTIC_NAMES, VITALS
+
+# What `nearest` looks for, in the order in which the text names it.
+NEAREST_KINDS: tuple[str, ...] = (
+    "water",
+    "grass",
+    "sand",
+    "tree",
+    "stone",
+    "coal",
+    "iron",
+    "diamond",
+    "lava",
+    "table",
+    "furnace",
+    "cow",
+    "zombie",
+    "skeleton",
+    "arrow",
+    "plant",
+)
+
+_DIRECTION_NAMES = {offset: name for name, offset in DIRECTIONS.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """The world as a policy sees it. All values are copies.
+
+    step, step_limit: steps taken in this episode and where it will be cut off.
+    position: (x, y) in cells, y grows downwards. facing: (dx, dy). faced: name of what stands in that direction,
+    "none" beyond the edge of the world.
+    daylight: 0 (darkest) to 1.
+    semantic: uint8 (width, height), indexed [x][y]; ids as in `rules.SEMANTIC_NAMES`.
+    local: the rows of the local view from top to bottom, names from left to right, the player in the middle.
+    nearest: for each of NEAREST_KINDS the offset (dx, dy) from the player to the nearest one in the whole world by
+    Manhattan distance (of equals the one further left, then further up), None where there is none.
+    """
+
+    step: int
+    step_limit: int
+    inventory: dict[str, int]
+    achievements: dict[str, bool]
+    achievement_counts: dict[str, int]
+    position: tuple[int, int]
+    facing: tuple[int, int]
+    faced: str
+    sleeping: bool
+    daylight: float
+    semantic: NDArray[np.uint8]
+    local: tuple[tuple[str, ...], ...]
+    nearest: dict[str, tuple[int, int] | None]
+    last_env_reward: float
+    env_return: float
+    terminated: bool
+    truncated: bool
+
+
+def find_nearest(semantic: NDArray[np.uint8], position: tuple[int, int]) -> dict[str, tuple[int, int] | None]:
+    """The offset to the nearest of each of NEAREST_KINDS; see `Observation.nearest`."""
+    width, height = semantic.shape
+    x, y = position
+    away = np.abs(np.arange(width, dtype=np.int16) - x)[:, None] + np.abs(np.arange(height, dtype=np.int16) - y)
+    order = np.argsort(away.ravel(), kind="stable")
+    sorted_ids = semantic.ravel()[order]
+    ids, firsts = np.unique(sorted_ids, return_index=True)
+    cells = dict(zip(ids.tolist(), order[firsts].tolist(), strict=True))
+    nearest: dict[str, tuple[int, int] | None] = {}
+    for name in NEAREST_KINDS:
+        cell = cells.get(SEMANTIC_IDS[name])
+        nearest[name] = None if cell is None else (cell // height - x, cell % height - y)
+    return nearest
+
+
+def local_names(
+    semantic: NDArray[np.uint8], position: tuple[int, int], grid: tuple[int, int]
+) -> tuple[tuple[str, ...], ...]:
+    """The rows of the local view, `grid` = (width, height) cells around `position`; see `Observation.local`."""
+    width, height = semantic.shape
+    left, top = position[0] - grid[0] // 2, position[1] - grid[1] // 2
+    ids: list[list[int]] = semantic[max(0, left) : left + grid[0], max(0, top) : top + grid[1]].T.tolist()
+    rows = {max(0, top) + i: row for i, row in enumerate(ids)}
+    before = (SEMANTIC_NAMES[0],) * max(0, -left)
+    after = (SEMANTIC_NAMES[0],) * max(0, left + grid[0] - width)
+    outside = (SEMANTIC_NAMES[0],) * grid[0]
+    return tuple(
+        (*before, *(SEMANTIC_NAMES[id_] for id_ in rows[y]), *after) if 0 <= y < height else outside
+        for y in range(top, top + grid[1])
+    )
+
+
+def as_text(observation: Observation) -> str:
+    """The observation in English: the same text for the same observation, whatever the process."""
+    lines = [
+        f"Step {observation.step} of {observation.step_limit}. {_time_of_day(observation.daylight)}",
+        _where(observation),
+        "Vitals: " + ", ".join(f"{name} {observation.inventory[name]}/{MAX_ITEM[name]}" for name in VITALS) + ".",
+        "Inventory: " + (_carried(observation.inventory) or "empty") + ".",
+        f"Achievements ({sum(observation.achievements.values())} of {len(ACHIEVEMENTS)}): "
+        + (_unlocked(observation) or "none so far")
+        + ".",
+        "Local view, top to bottom, left to right, you in the middle (none = outside the world):",
+        *_grid_lines(observation.local),
+        "Nearest: " + _nearest(observation.nearest) + ".",
+        f"Environment reward: last {observation.last_env_reward:+.2f}, total {observation.env_return:+.2f}.",
+    ]
+    if observation.terminated:
+        lines.append("You died: the episode is over.")
+    elif observation.truncated:
+        lines.append("The step limit of the world is reached: the episode is over.")
+    return "\n".join(lines)
+
+
+def _time_of_day(daylight: float) -> str:
+    name = "Day" if daylight >= 0.5 else "Night"
+    return f"{name}, daylight {daylight * 100:.0f} %."
+
+
+def _where(observation: Observation) -> str:
+    x, y = observation.position
+    faced = "the edge of the world" if observation.faced == SEMANTIC_NAMES[0] else observation.faced
+    state = "asleep" if observation.sleeping else "awake"
+    return f"You are {state} at x={x}, y={y}, facing {_DIRECTION_NAMES[observation.facing]}; in front of you: {faced}."
+
+
+def _carried(inventory: dict[str, int]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in inventory.items() if n > 0 and name not in VITALS)
+
+
+def _unlocked(observation: Observation) -> str:
+    counts = observation.achievement_counts
+    return ", ".join(f"{name} x{counts[name]}" for name, unlocked in observation.achievements.items() if unlocked)
+
+
+def _grid_lines(local: tuple[tuple[str, ...], ...]) -> list[str]:
+    width = max(len(name) for row in local for name in row)
+    return ["  " + " ".join(name.ljust(width) for name in row).rstrip() for row in local]
+
+
+def _nearest(nearest: dict[str, tuple[int, int] | None]) -> str:
+    found = (f"{name} {_offset(*offset)}" for name, offset in nearest.items() if offset is not None)
+    return "; ".join(found) or "nothing"
+
+
+def _offset(dx: int, dy: int) -> str:
+    across = f"{abs(dx)} {'right' if dx > 0 else 'left'}" if dx else ""
+    down = f"{abs(dy)} {'down' if dy > 0 else 'up'}" if dy else ""
+    return " ".join(part for part in (across, down) if part) or "here"

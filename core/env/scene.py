@@ -1,0 +1,58 @@
+"""From a world's state to the `Scene`: what is needed to draw one step at any size, and no pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.env.rules import DIRECTIONS, ITEMS
+from core.env.world import ARROW, COW, PLANT, PLAYER, SKELETON, ZOMBIE, Thing, WorldState
+from core.types import Scene, Sprite
+
+_RIPE_AGE = 300  # a plant older than this can be eaten (upstream's Plant.ripe)
+
+_DIRECTION_NAMES = {offset: name for name, offset in DIRECTIONS.items()}
+_FIXED_TEXTURES = {COW: "cow", ZOMBIE: "zombie", SKELETON: "skeleton"}
+
+
+def scene_of(state: WorldState, grid: tuple[int, int]) -> Scene:
+    """The scene around the player; `grid` is width and height of the local view in cells."""
+    left, top = state.position[0] - grid[0] // 2, state.position[1] - grid[1] // 2
+    sleeping = state.player.sleeping
+    return Scene(
+        step=state.step,
+        grid=grid,
+        materials=_local_materials(state, left, top, grid),
+        sprites=tuple(
+            [
+                Sprite(texture_of(thing, sleeping), thing.x - left, thing.y - top)
+                for thing in state.things
+                if 0 <= thing.x - left < grid[0] and 0 <= thing.y - top < grid[1]
+            ]
+        ),
+        inventory=dict(zip(ITEMS, state.player.inventory, strict=True)),
+        sleeping=sleeping,
+    )
+
+
+def texture_of(thing: Thing, sleeping: bool) -> str:
+    """The name of the picture of `thing` among Crafter's assets."""
+    if thing.kind == PLAYER:
+        return "player-sleep" if sleeping else f"player-{_direction_of(thing)}"
+    if thing.kind == ARROW:
+        return f"arrow-{_direction_of(thing)}"
+    if thing.kind == PLANT:
+        return "plant-ripe" if thing.counter > _RIPE_AGE else "plant"
+    return _FIXED_TEXTURES[thing.kind]
+
+
+def _direction_of(thing: Thing) -> str:
+    return _DIRECTION_NAMES[thing.facing_x, thing.facing_y]
+
+
+def _local_materials(state: WorldState, left: int, top: int, grid: tuple[int, int]) -> tuple[int, ...]:
+    local = np.zeros(grid, np.uint8)
+    width, height = state.area
+    x0, x1 = max(0, left), min(width, left + grid[0])
+    y0, y1 = max(0, top), min(height, top + grid[1])
+    local[x0 - left : x1 - left, y0 - top : y1 - top] = state.materials[x0:x1, y0:y1]
+    return tuple(local.ravel().tolist())

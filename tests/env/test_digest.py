@@ -1,0 +1,141 @@
+"""The digests are what `core.env.digest` says they are, for ever."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.env.digest import Digests, digests
+from core.env.world import ARROW, COW, PLAYER, Chunk, GeneratorState, PlayerState, Thing, WorldState
+from tests.env.conftest import EnvMaker, first_state
+
+# A world of 3 x 2 cells that no game would reach, with every value different from its neighbours.
+STATE = WorldState(
+    seed=2**31 - 1,
+    episode=3,
+    step=151,
+    generator=GeneratorState(key=bytes(range(256)) * 9 + bytes(192), position=624),
+    materials=np.array([[1, 2], [3, 4], [12, 6]], np.uint8),
+    things=(
+        Thing(PLAYER, 1, 0, health=7, facing_x=-1, facing_y=0, counter=0),
+        Thing(COW, 0, 1, health=3, facing_x=0, facing_y=0, counter=0),
+        Thing(ARROW, 2, 1, health=0, facing_x=0, facing_y=1, counter=0),
+    ),
+    chunks=(Chunk(12, 0, ()), Chunk(0, 0, (0, 2, 1))),
+    player=PlayerState(
+        inventory=(7, 8, 9, 6, *range(12)),
+        achievement_counts=tuple(range(22)),
+        sleeping=True,
+        hunger=1.5,
+        thirst=2.0,
+        fatigue=-3.0,
+        recover=0.5,
+        last_health=8,
+    ),
+    unlocked=(True, False) * 11,
+    rewarded_health=9,
+)
+
+
+def test_the_definition_spelled_out_once_more() -> None:
+    situation = b"craftscope world 1" + struct.pack("<qqii", 2**31 - 1, 3, 3, 2) + bytes([1, 2, 3, 4, 12, 6])
+    situation += struct.pack("<i7i7i7i", 3, 13, 1, 0, 7, -1, 0, 0, 14, 0, 1, 3, 0, 0, 0, 17, 2, 1, 0, 0, 1, 0)
+    situation += struct.pack("<i3i6i", 2, 12, 0, 0, 0, 0, 3, 0, 2, 1)
+    situation += struct.pack("<16i22iBi", 7, 8, 9, 6, *range(12), *range(22), 1, 8) + bytes([1, 0] * 11)
+    situation += struct.pack("<i", 9)
+    course = struct.pack("<q", 151) + STATE.generator.key + struct.pack("<i4d", 624, 1.5, 2.0, -3.0, 0.5)
+    assert digests(STATE) == Digests(
+        state=hashlib.blake2b(situation + course, digest_size=16).hexdigest(),
+        world=hashlib.blake2b(situation, digest_size=16).hexdigest(),
+    )
+
+
+def test_the_digests_of_that_world_are_pinned() -> None:
+    assert digests(STATE) == Digests(state="f3fc36762c1a352271146ccd0f2a9935", world="41fa49cc139ee71147747ffaf2ab8de2")
+
+
+def test_the_digests_of_seed_42_are_pinned(env_at: EnvMaker) -> None:
+    env = env_at(observe=False)
+    assert (env.state_digest(), env.world_digest()) == (
+        "57f679af8f7fb7ef6fa03fe25f7f170e",
+        "1980b9a16b2086f35719c2f38dc3aaec",
+    )
+    for action in range(17):
+        env.step(action)
+    assert (env.state_digest(), env.world_digest()) == (
+        "ce301db4efbb4b2e8fd52daaedc714ae",
+        "61cafb0a2a79c9d4c328ff7e122e6baa",
+    )
+
+
+def _player(state: WorldState, **changes: object) -> WorldState:
+    return replace(state, player=replace(state.player, **changes))
+
+
+def _thing(state: WorldState, **changes: int) -> WorldState:
+    return replace(state, things=(*state.things[:-1], state.things[-1]._replace(**changes)))
+
+
+def _mined(state: WorldState) -> WorldState:
+    materials = state.materials.copy()
+    materials[0, 0] = 4
+    return replace(state, materials=materials)
+
+
+Change = Callable[[WorldState], WorldState]
+
+SITUATION: dict[str, Change] = {
+    "seed": lambda s: replace(s, seed=5),
+    "episode": lambda s: replace(s, episode=4),
+    "materials": _mined,
+    "shape of the area": lambda s: replace(s, materials=s.materials.reshape(2, 3)),
+    "kind": lambda s: _thing(s, kind=COW),
+    "place": lambda s: _thing(s, y=0),
+    "health": lambda s: _thing(s, health=1),
+    "facing": lambda s: _thing(s, facing_y=-1),
+    "counter": lambda s: _thing(s, counter=1),
+    "order of things": lambda s: replace(s, things=(s.things[0], *reversed(s.things[1:]))),
+    "order in a chunk": lambda s: replace(s, chunks=(s.chunks[0], Chunk(0, 0, (0, 1, 2)))),
+    "order of chunks": lambda s: replace(s, chunks=s.chunks[::-1]),
+    "an empty chunk": lambda s: replace(s, chunks=s.chunks[1:]),
+    "inventory": lambda s: _player(s, inventory=(6, *s.player.inventory[1:])),
+    "achievement counts": lambda s: _player(s, achievement_counts=(1, *s.player.achievement_counts[1:])),
+    "sleeping": lambda s: _player(s, sleeping=False),
+    "last health": lambda s: _player(s, last_health=7),
+    "unlocked": lambda s: replace(s, unlocked=(False,) * 22),
+    "rewarded health": lambda s: replace(s, rewarded_health=8),
+}
+COURSE: dict[str, Change] = {
+    "step": lambda s: replace(s, step=152),
+    "generator key": lambda s: replace(s, generator=GeneratorState(bytes(2496), 624)),
+    "generator position": lambda s: replace(s, generator=GeneratorState(s.generator.key, 623)),
+    "hunger": lambda s: _player(s, hunger=2.0),
+    "thirst": lambda s: _player(s, thirst=2.5),
+    "fatigue": lambda s: _player(s, fatigue=3.0),
+    "recover": lambda s: _player(s, recover=-0.5),
+}
+
+
+@pytest.mark.parametrize("name", SITUATION)
+def test_another_situation_changes_both_digests(name: str) -> None:
+    changed = digests(SITUATION[name](STATE))
+    assert changed.state != digests(STATE).state
+    assert changed.world != digests(STATE).world
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_what_an_observer_cannot_see_changes_the_state_digest_only(name: str) -> None:
+    changed = digests(COURSE[name](STATE))
+    assert changed.state != digests(STATE).state
+    assert changed.world == digests(STATE).world
+
+
+def test_memory_layout_does_not_matter() -> None:
+    state = first_state()
+    turned = replace(state, materials=np.asfortranarray(state.materials))
+    assert digests(turned) == digests(state)

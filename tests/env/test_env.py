@@ -1,0 +1,239 @@
+"""`CrafterEnv` as gymnasium and its users expect it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from core.env import CrafterEnv
+from core.env.rules import ACHIEVEMENTS, ACTIONS, INITIAL_ITEM
+from core.env.world import WorldState
+from core.errors import EngineError, InvalidConfig, InvalidInput, InvalidSeeds
+from core.types import EnvConfig
+from tests.env.conftest import SEED, EnvMaker
+
+SMALL = {"area": (16, 16), "length": 50}
+INFO_KEYS = {"inventory", "achievements", "discount", "semantic", "player_pos", "reward"}
+
+
+@pytest.mark.parametrize("observe", [True, False])
+def test_it_passes_gymnasiums_own_check(observe: bool) -> None:
+    gymnasium.register("CrafterUnderTest-v0", entry_point="core.env:CrafterEnv", kwargs={**SMALL, "observe": observe})
+    try:
+        check_env(gymnasium.make("CrafterUnderTest-v0").unwrapped)
+    finally:
+        del gymnasium.registry["CrafterUnderTest-v0"]
+
+
+def test_reset_and_step_give_the_same_kinds_of_things() -> None:
+    env = CrafterEnv(**SMALL)
+    observation, info = env.reset(seed=3)
+    assert info.keys() == INFO_KEYS
+    assert info["inventory"] == INITIAL_ITEM
+    assert info["achievements"] == dict.fromkeys(ACHIEVEMENTS, 0)
+    assert info["reward"] == 0.0 and info["discount"] == 1.0
+    for _ in range(3):
+        assert observation.dtype == np.uint8 and observation.shape == (64, 64, 3)
+        assert observation.flags.c_contiguous
+        assert observation in env.observation_space
+        observation, reward, terminated, truncated, info = env.step(0)
+        assert info.keys() == INFO_KEYS and info["reward"] == reward
+        assert not terminated and not truncated
+        assert type(reward) is float
+
+
+def test_what_leaves_is_a_copy() -> None:
+    env = CrafterEnv(**SMALL)
+    observation, info = env.reset(seed=3)
+    for step in range(4):
+        before = env.state_digest()
+        observation[:] = 0
+        info["player_pos"][:] = 1
+        info["semantic"][:] = 0
+        info["inventory"].update(health=0, diamond=9)
+        info["achievements"].clear()
+        env.facts().inventory.clear()
+        env.scene().inventory.clear()
+        env.observation(step_limit=1).semantic[:] = 0
+        env.world_image()[:] = 0
+        env.render()[:] = 0
+        assert env.state_digest() == before
+        observation, _, _, _, info = env.step(step)
+    assert info["inventory"]["diamond"] == 0 and len(info["achievements"]) == len(ACHIEVEMENTS)
+
+
+def test_reset_without_a_seed_goes_on_in_the_seeds_next_world() -> None:
+    env = CrafterEnv(**SMALL, observe=False)
+    worlds: dict[int, str] = {}
+    for episode in (1, 2, 3):
+        env.reset(seed=9 if episode == 1 else None)
+        worlds[episode] = env.state_digest()
+    assert len(set(worlds.values())) == 3
+    env.reset(seed=9, options={"episode": 3})
+    assert env.state_digest() == worlds[3]
+    env.reset(options={"episode": 2})
+    assert env.state_digest() == worlds[2]
+    env.reset()
+    assert env.state_digest() == worlds[3]
+    env.reset(seed=9)
+    assert env.state_digest() == worlds[1]
+
+
+def test_a_seed_is_drawn_where_none_was_ever_given() -> None:
+    worlds: set[str] = set()
+    for _ in range(2):
+        env = CrafterEnv(**SMALL, observe=False)
+        env.reset()
+        worlds.add(env.world_digest())
+    assert len(worlds) == 2
+
+
+@pytest.mark.parametrize("seed", [True, "42", 4.0, -1, 2**31, [1], np.bool_(True)])
+def test_a_seed_that_is_no_whole_number_in_range_is_refused_and_nothing_changes(seed: Any) -> None:
+    env = CrafterEnv(**SMALL, observe=False)
+    env.reset(seed=5)
+    before = env.state_digest()
+    with pytest.raises(InvalidSeeds, match="give a whole number from 0 to 2147483647"):
+        env.reset(seed=seed)
+    assert env.state_digest() == before
+
+
+def test_numpy_integers_are_whole_numbers() -> None:
+    env = CrafterEnv(**SMALL, observe=False)
+    env.reset(seed=5)
+    plain = env.state_digest()
+    env.reset(seed=np.int64(5))  # pyright: ignore[reportArgumentType]
+    assert env.state_digest() == plain
+
+
+@pytest.mark.parametrize("episode", [0, -3, "2", True, None, 1.5])
+def test_an_episode_that_does_not_exist_is_refused(episode: Any) -> None:
+    env = CrafterEnv(**SMALL)
+    with pytest.raises(InvalidSeeds, match="which world of the seed"):
+        env.reset(seed=1, options={"episode": episode})
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_match() -> None:
+    with pytest.raises(InvalidConfig, match=r'"episode"\?'):
+        CrafterEnv(**SMALL).reset(options={"episodes": 2})
+
+
+@pytest.mark.parametrize("action", [17, -1, True, 1.0, None, [1]])
+def test_a_wrong_action_is_refused_and_no_time_passes(env_at: EnvMaker, action: Any) -> None:
+    env = env_at()
+    before = env.state_digest()
+    with pytest.raises(InvalidInput, match=r"a whole number from 0 \(noop\) to 16 \(make_iron_sword\)"):
+        env.step(action)
+    assert env.state_digest() == before
+
+
+def test_an_action_given_by_name_is_told_its_number(env_at: EnvMaker) -> None:
+    with pytest.raises(InvalidInput, match='"do" has the number 5'):
+        env_at().step("do")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidInput, match='did you mean "move_left"'):
+        env_at().step("moveleft")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("call", ["render", "scene", "state", "snapshot", "state_digest", "world_image", "facts"])
+def test_before_the_first_reset_there_is_no_world(call: str) -> None:
+    env = CrafterEnv(**SMALL)
+    with pytest.raises(EngineError, match=r"call reset\(\) first"):
+        getattr(env, call)()
+    with pytest.raises(EngineError, match=r"call reset\(\) first"):
+        env.step(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"area": (0, 64)}, "The area is"),
+        ({"area": (64,)}, "The area is"),
+        ({"area": "64x64"}, "The area is"),
+        ({"area": (64, 5000)}, "each from 1 to 1024"),
+        ({"area": (True, 64)}, "The area is"),
+        ({"view": (9, 2)}, "give it a height of 3 or more"),
+        ({"view": (33, 9)}, "each from 1 to 32"),
+        ({"view": 9.0}, "The view is"),
+        ({"size": (10, 64)}, "at least 18 x 18 pixels"),
+        ({"size": 100_000}, "each from 1 to 4096"),
+        ({"length": 0}, "The length is 0"),
+        ({"length": None}, "The length is None"),
+        ({"length": 1.5}, "The length is 1.5"),
+        ({"render_mode": "human"}, 'give "rgb_array" or None'),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_refused(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidConfig, match=sentence):
+        CrafterEnv(**arguments)
+
+
+def test_other_worlds_views_and_sizes_work() -> None:
+    env = CrafterEnv(area=(20, 14), view=(7, 11), size=(140, 99), length=25)
+    observation, info = env.reset(seed=1)
+    assert observation.shape == (99, 140, 3) and observation in env.observation_space
+    assert info["semantic"].shape == (20, 14)
+    assert info["player_pos"].tolist() == [10, 7]
+    assert env.scene().grid == (7, 8)
+    assert env.config == EnvConfig((20, 14), (7, 11), 25)
+    truncations = [env.step(0)[3] for _ in range(25)]
+    assert truncations == [False] * 24 + [True]
+
+
+def test_one_number_stands_for_both_sides() -> None:
+    env = CrafterEnv(area=np.array([12, 12]), view=9, size=90)  # pyright: ignore[reportArgumentType]
+    assert env.config.area == (12, 12) and env.config.view == (9, 9) and env.size == (90, 90)
+    env = CrafterEnv.from_config(EnvConfig(area=(8, 8), length=3), observe=False)
+    assert env.config.length == 3 and not env.observe
+
+
+def test_the_smallest_world_can_be_played() -> None:
+    env = CrafterEnv(area=(1, 1))
+    env.reset(seed=0)
+    for action in range(len(ACTIONS)):
+        env.step(action)
+    assert env.observation(step_limit=20).faced == "none"
+
+
+def test_death_terminates_and_the_length_truncates(env_at: EnvMaker) -> None:
+    def starving(state: WorldState) -> WorldState:
+        player = state.things[0]._replace(health=1)
+        values = state.player
+        inventory = (1, 0, 0, 0, *values.inventory[4:])
+        return replace(
+            state,
+            things=(player, *state.things[1:]),
+            player=replace(values, inventory=inventory, recover=-15.0, last_health=1),
+            rewarded_health=1,
+        )
+
+    _, reward, terminated, truncated, info = env_at(change=starving).step(0)
+    assert terminated and not truncated
+    assert info["discount"] == 0.0 and info["inventory"]["health"] == 0
+    assert reward == -0.1
+    _, _, terminated, truncated, _ = env_at(step=9_999).step(0)
+    assert truncated and not terminated
+
+
+def test_facts_and_state_say_the_same(env_at: EnvMaker) -> None:
+    env = env_at()
+    _, _, _, _, info = env.step(6)
+    record = env.state()
+    assert record.facts == env.facts()
+    assert record.scene == env.scene()
+    assert record.state_digest == env.state_digest()
+    assert record.world_digest == env.world_digest()
+    assert record.facts.inventory == info["inventory"]
+    assert record.facts.achievement_counts == info["achievements"]
+    assert record.facts.position == tuple(info["player_pos"])
+
+
+def test_the_seed_of_the_fixture_is_a_usual_world() -> None:
+    env = CrafterEnv()
+    assert env.config == EnvConfig()
+    env.reset(seed=SEED)
+    assert env.facts().position == (32, 32)
