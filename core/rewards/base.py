@@ -1,0 +1,62 @@
+"""What a reward strategy is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
+
+from core.types import RewardComponent, RewardConfig, StateFacts
+
+Params = TypeVar("Params")
+
+
+@dataclass(frozen=True, slots=True)
+class NoParams:
+    """For strategies that `RewardConfig`'s own fields are enough for."""
+
+
+def number(default: float, *, label: str, description: str, low: float, high: float) -> Any:
+    """A field of a strategy's parameter record: a number from `low` to `high`, with the form's label and help."""
+    return field(default=default, metadata={"label": label, "description": description, "low": low, "high": high})
+
+
+@dataclass(frozen=True)
+class Change:
+    """One decision as strategies see it: the facts before and after."""
+
+    before: StateFacts
+    after: StateFacts
+
+    @cached_property
+    def unlocked(self) -> tuple[str, ...]:
+        """Achievements false (or absent) before and true after, in the order of `after`."""
+        had = self.before.achievements
+        return tuple(name for name, has in self.after.achievements.items() if has and not had.get(name, False))
+
+
+class Strategy(ABC, Generic[Params]):
+    """Turns a decision into components. It keeps nothing between decisions; the shaper counts credits.
+
+    name: what it is stored under; aliases: other names that mean it (all in lower case).
+    version: raised whenever the same configuration and facts would earn something else.
+    params_type: a frozen dataclass whose fields come from `number`; built from `RewardConfig.params`.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    label: ClassVar[str]
+    description: ClassVar[str]
+    params_type: ClassVar[type[Any]] = NoParams
+
+    def __init__(self, config: RewardConfig, params: Params) -> None:
+        self.config = config
+        self.params = params
+
+    @abstractmethod
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        """What `change` earns. `credits` says how often each unlock was paid before in this episode; every component
+        of kind `achievement` that comes out counts as one more."""

@@ -1,0 +1,23 @@
+"""One point for a decision that unlocked something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from core.rewards.base import Change, NoParams, Strategy
+from core.types import RewardComponent
+
+
+class Consistent(Strategy[NoParams]):
+    """Pays 1.0 where at least one achievement was unlocked, however many there were, else nothing."""
+
+    name = "consistent"
+    version = 1
+    aliases = ("simple", "consistent_stepwise", "decision_consistent")
+    label = "Consistent"
+    description = "1.0 for a decision that unlocks at least one achievement, else 0. Weights and limits play no part."
+
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        """One `indicator` component, or none."""
+        if change.unlocked:
+            yield RewardComponent("indicator", "any_achievement", delta=1, weight=1.0, value=1.0)

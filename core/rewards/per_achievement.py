@@ -1,0 +1,63 @@
+"""Pay for each unlock by its weight, and for everything that rises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from core.rewards.base import Change, NoParams, Strategy
+from core.types import RewardComponent
+
+DEFAULT_WEIGHT = 1.0
+DEFAULT_LIMIT = 1
+
+
+class PerAchievement(Strategy[NoParams]):
+    """Pays unlocks by weight, up to a limit an episode, plus the resource reward. Falls earn nothing.
+
+    Kept as trainers know it, with what can be exploited in it: a vital that refills is a rise like any other, counts
+    go on rising, and one unlock is paid as an unlock, as a count and as an inventory entry.
+    """
+
+    name = "per_achievement"
+    version = 1
+    aliases = ("per-achievement", "perachievement", "achievement_weighted", "complex")
+    label = "Per achievement"
+    description = (
+        "Each unlock pays its weight (1.0 where none is given), at most as often an episode as its limit allows "
+        "(once where none is given, 0 or less for no limit). Inventory entries and achievement counts that rise pay "
+        "their rise times their weight."
+    )
+
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        """Credited unlocks, then inventory rises, then count rises, each in the order of the state after."""
+        yield from self._unlocks(change, credits)
+        config, before, after = self.config, change.before, change.after
+        yield from _rises(
+            "inventory", before.inventory, after.inventory, config.inventory_weights, config.default_inventory_weight
+        )
+        yield from _rises(
+            "achievement_count",
+            before.achievement_counts,
+            after.achievement_counts,
+            config.achievement_count_weights,
+            config.default_achievement_count_weight,
+        )
+
+    def _unlocks(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        for name in change.unlocked:
+            prior = credits.get(name, 0)
+            limit = self.config.k_limits.get(name, DEFAULT_LIMIT)
+            if 0 < limit <= prior:
+                continue
+            weight = self.config.weights.get(name, DEFAULT_WEIGHT)
+            yield RewardComponent("achievement", name, 1, weight, weight, count_prior=prior, count_limit=limit)
+
+
+def _rises(
+    kind: str, before: Mapping[str, int], after: Mapping[str, int], weights: Mapping[str, float], default: float
+) -> Iterator[RewardComponent]:
+    for name, amount in after.items():
+        rise = amount - before.get(name, 0)
+        if rise > 0:
+            weight = weights.get(name, default)
+            yield RewardComponent(kind, name, rise, weight, weight * rise)

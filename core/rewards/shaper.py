@@ -1,0 +1,45 @@
+"""Scoring the decisions of one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from core.rewards.base import Change
+from core.rewards.registry import find_strategy
+from core.rewards.validation import checked, checked_credit_counts, read_params
+from core.types import RewardBreakdown, RewardConfig, StateFacts
+
+
+class RewardShaper:
+    """Scores decisions under one configuration and counts how often each unlock was paid.
+
+    One shaper belongs to one episode: a new world starts with a new one. `credit_counts` continues an episode that
+    was scored before; it is copied. Raises InvalidReward where the configuration or the counts cannot be used.
+    """
+
+    def __init__(self, config: RewardConfig, credit_counts: Mapping[str, int] | None = None) -> None:
+        self.config = checked(config)
+        strategy = find_strategy(self.config.strategy)
+        self._strategy = strategy(self.config, read_params(strategy, self.config.params))
+        self._credits = checked_credit_counts(credit_counts or {})
+
+    @property
+    def credit_counts(self) -> dict[str, int]:
+        """Achievement name -> how often its unlock was paid in this episode (a copy)."""
+        return dict(self._credits)
+
+    def score(self, before: StateFacts, after: StateFacts) -> RewardBreakdown:
+        """What the decision that led from `before` to `after` earned. Counts the unlocks that it credits.
+
+        A configuration that is disabled or of another mode gives an empty breakdown that pays 0.
+        """
+        effective_lambda = self.config.effective_lambda
+        if not self.config.is_active:
+            return RewardBreakdown(self.config.strategy, effective_lambda)
+        change = Change(before, after)
+        components = tuple(self._strategy.components(change, MappingProxyType(self._credits)))
+        credited = tuple(component.name for component in components if component.kind == "achievement")
+        for name in credited:
+            self._credits[name] = self._credits.get(name, 0) + 1
+        return RewardBreakdown(self.config.strategy, effective_lambda, components, change.unlocked, credited)

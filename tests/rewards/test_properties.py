@@ -1,0 +1,140 @@
+"""What holds for any configuration and any states."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts
+
+ACHIEVEMENTS = ("collect_wood", "collect_drink", "place_table", "wake_up")
+ITEMS = ("wood", "drink", "health", "diamond", "iron_sword")
+
+numbers = st.floats(min_value=-100, max_value=100)
+positive_numbers = st.floats(min_value=0.01, max_value=100)
+amounts = st.integers(min_value=0, max_value=9)
+states = st.builds(
+    StateFacts,
+    achievements=st.dictionaries(st.sampled_from(ACHIEVEMENTS), st.booleans()),
+    inventory=st.dictionaries(st.sampled_from(ITEMS), amounts),
+    achievement_counts=st.dictionaries(st.sampled_from(ACHIEVEMENTS), amounts),
+)
+configs = st.builds(
+    RewardConfig,
+    strategy=st.sampled_from([name for kind in STRATEGIES.values() for name in (kind.name, *kind.aliases)]),
+    indicator_lambda=st.none() | numbers,
+    weights=st.dictionaries(st.sampled_from(ACHIEVEMENTS), numbers),
+    k_limits=st.dictionaries(st.sampled_from(ACHIEVEMENTS), st.integers(min_value=-2, max_value=4)),
+    step_beta=numbers,
+    inventory_weights=st.dictionaries(st.sampled_from(ITEMS), numbers),
+    achievement_count_weights=st.dictionaries(st.sampled_from(ACHIEVEMENTS), numbers),
+    default_inventory_weight=numbers,
+    default_achievement_count_weight=numbers,
+)
+sequences = st.lists(states, min_size=2, max_size=12)
+
+
+def breakdowns(shaper: RewardShaper, sequence: list[StateFacts]):
+    return [shaper.score(before, after) for before, after in zip(sequence, sequence[1:], strict=False)]
+
+
+@given(configs, sequences)
+def test_a_total_is_lambda_times_the_sum_of_its_components(config: RewardConfig, sequence: list[StateFacts]):
+    scale = config.indicator_lambda or 1.0
+    for breakdown in breakdowns(RewardShaper(config), sequence):
+        assert breakdown.total == pytest.approx(scale * math.fsum(c.value for c in breakdown.components), abs=1e-9)
+        for component in breakdown.components:
+            assert component.value == pytest.approx(component.weight * component.delta, abs=1e-9)
+
+
+@given(configs, states, states)
+def test_nothing_that_falls_or_stays_is_paid(config: RewardConfig, before: StateFacts, after: StateFacts):
+    breakdown = RewardShaper(config).score(before, after)
+
+    for name, rise in breakdown.inventory_deltas.items():
+        assert after.inventory[name] - before.inventory.get(name, 0) == rise > 0
+    for name, rise in breakdown.achievement_count_deltas.items():
+        assert after.achievement_counts[name] - before.achievement_counts.get(name, 0) == rise > 0
+    for name in breakdown.new_achievements:
+        assert after.achievements[name] and not before.achievements.get(name, False)
+
+
+@given(configs, states, st.data())
+def test_a_state_in_which_everything_fell_earns_nothing(config: RewardConfig, before: StateFacts, data: st.DataObject):
+    def lower(table: dict[str, int]) -> dict[str, int]:
+        return {name: data.draw(st.integers(min_value=0, max_value=amount)) for name, amount in table.items()}
+
+    after = StateFacts(
+        achievements={name: had and data.draw(st.booleans()) for name, had in before.achievements.items()},
+        inventory=lower(before.inventory),
+        achievement_counts=lower(before.achievement_counts),
+    )
+    breakdown = RewardShaper(config).score(before, after)
+
+    assert breakdown.components == ()
+    assert breakdown.total == 0
+    assert breakdown.indicator == 0
+
+
+@given(configs, states, states)
+def test_each_rise_is_paid_once_under_per_achievement(config: RewardConfig, before: StateFacts, after: StateFacts):
+    breakdown = RewardShaper(replace(config, strategy="per_achievement")).score(before, after)
+
+    risen = {name for name, amount in after.inventory.items() if amount > before.inventory.get(name, 0)}
+    assert set(breakdown.inventory_deltas) == risen
+    for component in breakdown.components:
+        if component.kind == "inventory":
+            weight = config.inventory_weights.get(component.name, config.default_inventory_weight)
+            assert component.weight == weight
+
+
+@given(configs, sequences)
+def test_an_unlock_is_never_paid_more_often_than_its_limit_allows(config: RewardConfig, sequence: list[StateFacts]):
+    shaper = RewardShaper(replace(config, strategy="per_achievement"))
+    unlocks: Counter[str] = Counter()
+    paid: Counter[str] = Counter()
+    for breakdown in breakdowns(shaper, sequence):
+        unlocks.update(breakdown.new_achievements)
+        paid.update(breakdown.credited_achievements)
+
+    for name, times in unlocks.items():
+        limit = config.k_limits.get(name, 1)
+        assert paid[name] == (times if limit <= 0 else min(times, limit))
+    assert shaper.credit_counts == dict(paid)
+
+
+@given(configs, sequences, st.integers(min_value=1, max_value=10))
+def test_an_episode_can_be_scored_on_from_its_credit_counts(config: RewardConfig, sequence: list[StateFacts], cut: int):
+    assume(cut < len(sequence))
+    whole = breakdowns(RewardShaper(config), sequence)
+    first = RewardShaper(config)
+    start = breakdowns(first, sequence[: cut + 1])
+    rest = breakdowns(RewardShaper(config, credit_counts=first.credit_counts), sequence[cut:])
+
+    assert start + rest == whole
+
+
+@given(configs, sequences, st.booleans())
+def test_an_inactive_configuration_pays_0_without_a_component(
+    config: RewardConfig, sequence: list[StateFacts], disabled: bool
+):
+    inactive = replace(config, enabled=False) if disabled else replace(config, mode="episode_end")
+    shaper = RewardShaper(inactive)
+
+    for breakdown in breakdowns(shaper, sequence):
+        assert breakdown.components == ()
+        assert breakdown.total == 0
+        assert breakdown.indicator == 0
+    assert shaper.credit_counts == {}
+
+
+@given(configs, sequences, positive_numbers)
+def test_step_beta_multiplies_nothing(config: RewardConfig, sequence: list[StateFacts], beta: float):
+    assert breakdowns(RewardShaper(replace(config, step_beta=beta)), sequence) == breakdowns(
+        RewardShaper(replace(config, step_beta=0.0)), sequence
+    )

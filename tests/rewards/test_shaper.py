@@ -1,0 +1,139 @@
+"""Scoring decisions by hand-made states, and adding a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from core.errors import InvalidReward
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts, checked
+from core.rewards.base import Change, Strategy, number
+from core.types import RewardComponent
+
+NOTHING = StateFacts()
+PER_ACHIEVEMENT = RewardConfig(strategy="per_achievement")
+
+
+def with_achievements(*names: str) -> StateFacts:
+    return StateFacts(achievements=dict.fromkeys(names, True))
+
+
+def test_two_unlocks_in_one_decision_are_one_point_under_consistent():
+    breakdown = RewardShaper(RewardConfig()).score(NOTHING, with_achievements("collect_wood", "place_table"))
+
+    assert breakdown.total == 1.0
+    assert breakdown.new_achievements == ("collect_wood", "place_table")
+    assert breakdown.credited_achievements == ()
+
+
+@pytest.mark.parametrize(("given_lambda", "paid"), [(None, 1.0), (0, 1.0), (0.0, 1.0), (0.25, 0.25), (-1.5, -1.5)])
+def test_a_lambda_of_none_or_zero_counts_as_one(given_lambda: float | None, paid: float):
+    breakdown = RewardShaper(RewardConfig(indicator_lambda=given_lambda)).score(NOTHING, with_achievements("wake_up"))
+
+    assert breakdown.total == paid
+
+
+def test_the_first_drink_is_paid_as_unlock_as_refill_and_as_count():
+    before = StateFacts(inventory={"drink": 5})
+    after = StateFacts({"collect_drink": True}, {"drink": 6}, {"collect_drink": 1})
+    breakdown = RewardShaper(PER_ACHIEVEMENT).score(before, after)
+
+    assert [(c.kind, c.value) for c in breakdown.components] == [
+        ("achievement", 1.0),
+        ("inventory", 0.07),
+        ("achievement_count", 0.06),
+    ]
+    assert breakdown.total == pytest.approx(1.13)
+    assert breakdown.resource_reward == pytest.approx(0.13)
+
+
+def test_drinking_at_full_thirst_goes_on_earning_for_the_count():
+    before = StateFacts({"collect_drink": True}, {"drink": 9}, {"collect_drink": 7})
+    after = StateFacts({"collect_drink": True}, {"drink": 9}, {"collect_drink": 8})
+
+    assert RewardShaper(PER_ACHIEVEMENT).score(before, after).total == pytest.approx(0.06)
+
+
+def test_entries_without_a_weight_of_their_own_pay_the_default():
+    after = StateFacts(inventory={"diamond": 1, "health": 2}, achievement_counts={"wake_up": 1})
+
+    assert RewardShaper(PER_ACHIEVEMENT).score(NOTHING, after).total == pytest.approx(0.05 + 0.10 + 0.05)
+
+
+def test_an_unlock_that_costs_is_an_unlock_all_the_same():
+    config = RewardConfig(strategy="per_achievement", weights={"wake_up": -3.0})
+    breakdown = RewardShaper(config).score(NOTHING, with_achievements("wake_up"))
+
+    assert breakdown.total == -3.0
+    assert breakdown.indicator == 1
+
+
+def test_credit_counts_are_copied_in_and_out():
+    counts = {"wake_up": 1}
+    shaper = RewardShaper(RewardConfig(strategy="per_achievement", k_limits={"wake_up": 0}), credit_counts=counts)
+    shaper.credit_counts["wake_up"] = 99
+    shaper.score(NOTHING, with_achievements("wake_up"))
+
+    assert counts == {"wake_up": 1}
+    assert shaper.credit_counts == {"wake_up": 2}
+
+
+@pytest.mark.parametrize("counts", [{"wake_up": -1}, {"wake_up": 1.5}, {"wake_up": True}, {"wake_up": "one"}])
+def test_credit_counts_that_are_no_counts_are_refused(counts: dict[str, int]):
+    with pytest.raises(InvalidReward, match=r'credit_counts\["wake_up"\]'):
+        RewardShaper(RewardConfig(), credit_counts=counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _StepCostParams:
+    cost: float = number(0.01, label="Cost", description="Taken off every decision.", low=0.0, high=1.0)
+
+
+class _StepCost(Strategy[_StepCostParams]):
+    name = "step_cost"
+    version = 1
+    aliases = ("time_penalty",)
+    label = "Step cost"
+    description = "Every decision costs."
+    params_type = _StepCostParams
+
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        yield RewardComponent("cost", "decision", 1, -self.params.cost, -self.params.cost)
+
+
+@pytest.fixture
+def step_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STRATEGIES, _StepCost.name, _StepCost)
+
+
+@pytest.mark.usefixtures("step_cost")
+def test_a_strategy_of_ones_own_takes_its_parameters_and_may_cost():
+    config = RewardConfig(strategy="Time_Penalty", params={"cost": 0.25}, indicator_lambda=2.0)
+    breakdown = RewardShaper(config).score(NOTHING, NOTHING)
+
+    assert breakdown.strategy == "step_cost"
+    assert breakdown.total == -0.5
+    assert breakdown.indicator == 0
+
+
+@pytest.mark.usefixtures("step_cost")
+def test_parameters_that_are_left_out_are_filled_in():
+    assert checked(RewardConfig(strategy="step_cost")).params == {"cost": 0.01}
+
+
+@pytest.mark.usefixtures("step_cost")
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"costs": 0.5}, 'The strategy "step_cost" has no parameter "costs"; did you mean "cost"? It has: cost.'),
+        ({"cost": 7}, 'params["cost"] is 7; give a number from 0 to 1.'),
+        ({"cost": "much"}, "params[\"cost\"] is 'much'; give a number, such as 0.5."),
+    ],
+)
+def test_wrong_parameters_are_named(params: dict[str, float], sentence: str):
+    with pytest.raises(InvalidReward) as caught:
+        RewardShaper(RewardConfig(strategy="step_cost", params=params))
+
+    assert str(caught.value) == sentence

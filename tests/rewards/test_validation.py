@@ -1,0 +1,165 @@
+"""Which reward configurations are accepted, and what is said about the others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import InvalidReward
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper, checked
+
+ACHIEVEMENTS = ("collect_wood", "collect_stone", "place_table")
+ITEMS = ("wood", "stone", "health")
+
+
+def sentence_about(**fields: Any) -> str:
+    with pytest.raises(InvalidReward) as caught:
+        checked(RewardConfig(**fields), achievements=ACHIEVEMENTS, items=ITEMS)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "canonical"),
+    [
+        ("simple", "consistent"),
+        (" Consistent ", "consistent"),
+        ("CONSISTENT_STEPWISE", "consistent"),
+        ("per-achievement", "per_achievement"),
+        ("complex", "per_achievement"),
+    ],
+)
+def test_a_strategy_is_found_by_name_or_alias_without_regard_to_case_and_spaces(given: str, canonical: str):
+    assert checked(RewardConfig(strategy=given)).strategy == canonical
+
+
+def test_no_name_means_two_strategies():
+    names = [name for kind in STRATEGIES.values() for name in (kind.name, *kind.aliases)]
+
+    assert len(names) == len(set(names))
+    assert names == [name.strip().casefold() for name in names]
+
+
+def test_an_unknown_strategy_is_answered_with_all_names_and_the_nearest():
+    sentence = sentence_about(strategy="per_achievment")
+
+    assert sentence == (
+        'There is no reward strategy "per_achievment"; did you mean "per_achievement"? Choose one of: '
+        "consistent (also simple, consistent_stepwise, decision_consistent); "
+        "per_achievement (also per-achievement, perachievement, achievement_weighted, complex)."
+    )
+    assert 'strategy "xyz". Choose one of: consistent' in sentence_about(strategy="xyz")
+
+
+@pytest.mark.parametrize("table", ["weights", "inventory_weights", "achievement_count_weights"])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, 1e101, 10**400, "2.0", "many", None, True, [1.0], 1j, np.bool_(True)]
+)
+def test_a_weight_that_is_no_finite_number_is_refused_by_name(table: str, value: object):
+    name = "wood" if table == "inventory_weights" else "collect_wood"
+
+    assert sentence_about(**{table: {name: value}}).startswith(f'{table}["{name}"] is ')
+
+
+@pytest.mark.parametrize(
+    "field", ["indicator_lambda", "step_beta", "default_inventory_weight", "default_achievement_count_weight"]
+)
+@pytest.mark.parametrize("value", [math.nan, math.inf, "1.0", False])
+def test_a_single_number_is_checked_like_a_weight(field: str, value: object):
+    where = "lambda" if field == "indicator_lambda" else field
+
+    assert sentence_about(**{field: value}).startswith(f"{where} is ")
+
+
+@pytest.mark.parametrize("value", [1.5, math.nan, math.inf, "3", True, None, 10**10])
+def test_a_limit_that_is_no_whole_number_is_refused_by_name(value: object):
+    assert sentence_about(k_limits={"collect_wood": value}).startswith('k_limits["collect_wood"] is ')
+
+
+def test_numbers_of_other_kinds_become_plain_ones():
+    fields: dict[str, Any] = {"weights": {"collect_wood": np.float64(2)}, "k_limits": {"collect_wood": np.int64(3)}}
+    config = checked(RewardConfig(**fields))
+
+    assert type(config.weights["collect_wood"]) is float
+    assert type(config.k_limits["collect_wood"]) is int
+
+
+def test_a_limit_may_come_as_a_float_without_a_fraction():
+    fields: dict[str, Any] = {"k_limits": {"collect_wood": 2.0}}
+
+    assert checked(RewardConfig(**fields)).k_limits == {"collect_wood": 2}
+
+
+@pytest.mark.parametrize("table", ["weights", "k_limits", "achievement_count_weights"])
+def test_an_unknown_achievement_is_answered_with_the_nearest_and_all(table: str):
+    sentence = sentence_about(**{table: {"colect_wood": 1}})
+
+    assert sentence.startswith(f'{table} names the achievement "colect_wood", which is not known; did you mean ')
+    assert '"collect_wood"? Known are: collect_wood, collect_stone, place_table' in sentence
+
+
+def test_an_unknown_item_is_answered_with_the_nearest():
+    assert 'names the item "wod", which is not known; did you mean "wood"?' in sentence_about(
+        inventory_weights={"wod": 1.0}
+    )
+
+
+def test_names_are_free_where_the_environment_is_not_given():
+    assert checked(RewardConfig(weights={"brew_tea": 2.0})).weights == {"brew_tea": 2.0}
+
+
+def test_the_default_tables_are_accepted_though_they_name_what_crafter_lacks():
+    config = RewardConfig()
+
+    assert "bow" in config.inventory_weights
+    assert checked(config, achievements=ACHIEVEMENTS, items=ITEMS) == config
+
+
+def test_names_are_trimmed_and_case_folded():
+    config = checked(
+        RewardConfig(weights={" Collect_Wood": 2}, k_limits={"PLACE_TABLE ": 0}, mode=" Decision_Stepwise")
+    )
+
+    assert config.weights == {"collect_wood": 2.0}
+    assert config.k_limits == {"place_table": 0}
+    assert config.is_active
+
+
+def test_two_spellings_of_one_name_are_refused():
+    assert 'names "collect_wood" twice' in sentence_about(weights={"collect_wood": 1.0, "Collect_Wood": 2.0})
+
+
+def test_configurations_that_mean_the_same_have_one_hash():
+    spelled = RewardConfig(strategy="Complex", weights={"Collect_Wood": 2})
+    plain = RewardConfig(strategy="per_achievement", weights={"collect_wood": 2.0})
+
+    assert checked(spelled).config_hash == checked(plain).config_hash
+    assert checked(plain) == plain
+
+
+@pytest.mark.parametrize("mode", ["decision-stepwise", "decision stepwise", "decision_stepwize"])
+def test_a_misspelt_mode_is_no_silent_zero(mode: str):
+    assert 'did you mean "decision_stepwise"?' in sentence_about(mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"weights": None}, "weights is None; give a table of names and numbers."),
+        ({"weights": [1.0]}, "weights is [1.0]; give a table of names and numbers."),
+        ({"weights": {7: 1.0}}, "A name in weights is 7; give a text that is not empty."),
+        ({"enabled": "no"}, "enabled is 'no'; give true or false."),
+        ({"mode": ""}, "mode is ''; give a text that is not empty."),
+        ({"strategy": None}, "strategy is None; give a text that is not empty."),
+        ({"params": {"gamma": 1}}, 'The strategy "consistent" has no parameter "gamma". It has: none.'),
+    ],
+)
+def test_values_of_the_wrong_kind_are_named(fields: dict[str, Any], sentence: str):
+    assert sentence_about(**fields) == sentence
+
+
+def test_a_shaper_refuses_what_checked_refuses():
+    with pytest.raises(InvalidReward, match="There is no reward strategy"):
+        RewardShaper(RewardConfig(strategy="generous"))
