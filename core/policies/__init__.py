@@ -1,0 +1,57 @@
+"""The policies that can be launched by name. How to add one: write it, and register it here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.errors import InvalidConfig, did_you_mean
+from core.policies.base import HISTORY_LENGTH, Policy, PolicyKind
+from core.policies.params import read_params
+from core.policies.random import RandomParams, RandomPolicy
+from core.policies.scripted import ScriptedParams, ScriptedPolicy
+from core.types import PolicySpec
+
+__all__ = ["HISTORY_LENGTH", "POLICIES", "Policy", "PolicyKind", "checked_policy", "make_policy"]
+
+_KINDS = (
+    PolicyKind(
+        name="scripted",
+        label="Scripted",
+        description="Follows a readable script: tools, food, shelter at night, a fenced plant. Sees the whole map.",
+        params=ScriptedParams,
+        make=ScriptedPolicy,
+    ),
+    PolicyKind(
+        name="random",
+        label="Random",
+        description="Every action equally likely, drawn from its own generator: the least any policy should beat.",
+        params=RandomParams,
+        make=RandomPolicy,
+    ),
+)
+POLICIES: dict[str, PolicyKind] = {kind.name: kind for kind in _KINDS}
+
+
+def make_policy(spec: PolicySpec, *, seed: int, max_actions: int) -> Policy:
+    """Builds the policy that a spec names; `max_actions` is how many actions one call may hold.
+
+    Raises InvalidConfig for an unknown name, an unknown parameter, or a value out of range.
+    """
+    kind = _kind(spec.name)
+    params: Any = read_params(kind.params, spec.params, policy=kind.name)
+    return kind.make(params, seed=seed, max_actions=max_actions)
+
+
+def checked_policy(spec: PolicySpec) -> PolicySpec:
+    """The spec under its canonical name, with parameters known to be good. Raises InvalidConfig as `make_policy`."""
+    kind = _kind(spec.name)
+    read_params(kind.params, spec.params, policy=kind.name)
+    return PolicySpec(kind.name, dict(spec.params))
+
+
+def _kind(name: str) -> PolicyKind:
+    kind = POLICIES.get(name.strip().casefold())
+    if kind is None:
+        accepted = ", ".join(POLICIES)
+        raise InvalidConfig(f'There is no policy "{name}"{did_you_mean(name, POLICIES)}. Accepted: {accepted}.')
+    return kind

@@ -1,0 +1,55 @@
+"""What a policy is: it sees an observation and the decisions before it, and answers with tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from core.env.observation import Observation
+from core.types import Decision, PolicyReply
+
+HISTORY_LENGTH = 16  # decisions a policy is shown, at most
+
+
+class Policy(Protocol):
+    """Plays one episode at a time. `reset` comes before the first `decide` of each world, `close` once at the end.
+
+    `decide` sees nothing but its arguments: the observation and the previous decisions, newest last, at most
+    `HISTORY_LENGTH`. It raises `PolicyError` when it cannot answer; a bad answer is data in the reply instead.
+    """
+
+    name: str
+
+    def reset(self, seed: int) -> None:
+        """Forgets the world before; everything random from here on follows from `seed`."""
+        ...
+
+    def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
+        """Answers one observation."""
+        ...
+
+    def close(self) -> None:
+        """Gives back what the policy holds (connections, say)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyKind:
+    """A registered policy: the name it is stored under, what people read, and its parameters.
+
+    params: a frozen dataclass whose fields come from `params.integer`; their metadata is the form's labels and help.
+    make: builds a policy from such a record, the policy seed and the cap on actions per call.
+    """
+
+    name: str
+    label: str
+    description: str
+    params: type[Any]
+    make: MakePolicy
+
+
+class MakePolicy(Protocol):
+    """Builds a policy from its parameters, its seed, and how many actions one call may hold."""
+
+    def __call__(self, params: Any, *, seed: int, max_actions: int) -> Policy: ...

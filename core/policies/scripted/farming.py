@@ -1,0 +1,137 @@
+"""A sapling, a fence of stones around it, and the patience to eat what grows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.env.observation import Observation
+from core.env.rules import SEMANTIC_IDS, WALKABLE
+from core.policies.scripted.captions import way
+from core.policies.scripted.crafting import standable
+from core.policies.scripted.pathfinding import FAR
+from core.policies.scripted.shelter import WALLS, retreat
+from core.policies.scripted.situation import GROWN, Cell, Mask, Memory, Plan, Situation, neighbours
+
+UPDATE_RADIUS = 18  # the engine lets nothing grow that is further away than this
+FENCE_STONES = 3
+MAX_STEPS_TO_FIELD = 30
+
+
+def watch_plants(observation: Observation, memory: Memory) -> None:
+    """Keeps count of how long each plant has grown; forgets those that were eaten or trampled."""
+    passed = observation.step - memory.last_step
+    memory.last_step = observation.step
+    x, y = observation.position
+    plants = {(int(px), int(py)) for px, py in np.argwhere(observation.semantic == SEMANTIC_IDS["plant"])}
+    for plant in plants:
+        is_near = abs(plant[0] - x) + abs(plant[1] - y) < UPDATE_RADIUS
+        memory.grown[plant] = memory.grown.get(plant, 0) + (passed if is_near else 0)
+    for plant in set(memory.grown) - plants:
+        del memory.grown[plant]
+
+
+def pick_sapling(situation: Situation, memory: Memory) -> Plan | None:
+    """Searches the grass for a sapling: one try in ten finds one."""
+    wanted = not situation.done["collect_sapling"] or not (situation.done["eat_plant"] or memory.grown)
+    if not wanted or situation.has("sapling") or situation.is_dark:
+        return None
+    moves = situation.aim_at(situation.where("grass"))
+    if moves is None or len(moves) > 3:
+        return None
+    return Plan((*moves, "do", "do", "do"), "Searching the grass for a sapling; one try in ten finds one.")
+
+
+def plant_sapling(situation: Situation, memory: Memory) -> Plan | None:
+    """Plants where few stones make a fence, once there are enough of them."""
+    if not situation.has("sapling") or memory.grown:
+        return None
+    if not situation.has("stone", FENCE_STONES):
+        return None
+    field = _field(situation)
+    if field is None:
+        return None
+    only = np.zeros(situation.map.shape, bool)
+    only[field] = True
+    moves = situation.aim_at(only)
+    if moves is not None:
+        return Plan((*moves, "place_plant"), "Planting the sapling where it is easy to fence in.")
+    return Plan(situation.use(field)[:-1] or ("noop",), f"A good field for the sapling is {way(situation, field)}.")
+
+
+def fence_plant(situation: Situation, memory: Memory) -> Plan | None:
+    """Puts stones on the open sides of a plant: cows and zombies next to it destroy it."""
+    if situation.done["eat_plant"] or not situation.has("stone"):
+        return None
+    open_sides = np.zeros(situation.map.shape, bool)
+    for plant in memory.grown:
+        if situation.cells_to(plant) <= 8:
+            for cell in neighbours(plant):
+                open_sides[cell] = situation.is_free(cell) or cell == situation.position
+    if not open_sides.any():
+        return None
+    moves = situation.aim_at(open_sides)
+    if moves is None:
+        return None
+    return Plan((*moves, "place_stone"), f"Fencing the plant in; {int(open_sides.sum())} sides are open.")
+
+
+def harvest(situation: Situation, memory: Memory) -> Plan | None:
+    """Eats a plant that has had the time to ripen, by daylight if there is time for that."""
+    steps_left = situation.observation.step_limit - situation.observation.step
+    if situation.done["eat_plant"] or (situation.is_dark and steps_left > 100):
+        return None
+    for plant, grown in memory.grown.items():
+        if grown >= GROWN and situation.steps[plant] < FAR:
+            if situation.cells_to(plant) == 1:
+                memory.grown[plant] = GROWN - 10  # if this bite does not do, it was not ripe
+            return Plan(situation.use(plant, "do"), f"The plant {way(situation, plant)} should be ripe: eating it.")
+    return None
+
+
+def tend(situation: Situation, memory: Memory) -> Plan | None:
+    """Stays where the plant grows, behind walls."""
+    if situation.done["eat_plant"]:
+        return None
+    for plant, grown in memory.grown.items():
+        why = f"Staying near the plant so that it grows ({grown} steps so far)"
+        if situation.cells_to(plant) >= UPDATE_RADIUS - 4:
+            spot = situation.nearest(_within(situation, plant, UPDATE_RADIUS - 8) & standable(situation))
+            return Plan(situation.go_to(spot.cell), f"{why}.") if spot else None
+        rest = "sleep" if situation.inventory["energy"] < 8 else "noop"
+        return retreat(situation, why, (rest,) * 5) or Plan(("noop",), f"{why}.")
+    return None
+
+
+def _within(situation: Situation, center: Cell, distance: int) -> Mask:
+    width, height = situation.map.shape
+    xs, ys = np.arange(width)[:, None], np.arange(height)[None, :]
+    return np.abs(xs - center[0]) + np.abs(ys - center[1]) <= distance
+
+
+def _field(situation: Situation) -> Cell | None:
+    """The grass cell that is nearest when each open side counts as five steps more."""
+    walls = np.pad(situation.where(*WALLS), 1)
+    free = np.pad(situation.where(*WALKABLE, "player"), 1)
+    sides = [(0, 1), (2, 1), (1, 0), (1, 2)]
+    width, height = situation.map.shape
+    count = _count(walls, sides, width, height)
+    fencible = count + _count(free, sides, width, height) == 4
+    steps = np.where(situation.where("grass") & fencible, situation.steps + 5 * (4 - count), FAR)
+    cows = situation.where("cow", "zombie")
+    steps[_near(cows)] += 10
+    x, y = (int(i) for i in np.unravel_index(steps.argmin(), steps.shape))
+    return (x, y) if steps[x, y] <= MAX_STEPS_TO_FIELD + 15 else None
+
+
+def _count(padded: Mask, sides: list[Cell], width: int, height: int) -> np.ndarray:
+    return sum(padded[dx : dx + width, dy : dy + height].astype(int) for dx, dy in sides)  # type: ignore[return-value]
+
+
+def _near(mask: Mask) -> Mask:
+    padded = np.pad(mask, 2)
+    width, height = mask.shape
+    near = np.zeros_like(mask)
+    for dx in range(5):
+        for dy in range(5):
+            near |= padded[dx : dx + width, dy : dy + height]
+    return near

@@ -1,0 +1,99 @@
+"""Two searches: how many steps everything is away, and how to come to look at a given cell.
+
+Cells are flat indices of a map with a border of one cell around it, so that no neighbour needs a bounds check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+FAR = 1_000_000
+BLOCKED = 10_000  # the cost of a cell that cannot be entered; its distance is that of standing before it
+
+MAX_AIM_MOVES = 14
+MAX_AIM_STATES = 1_200
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Steps from the start to every cell (`FAR` where there is no way), and the cell before each on its way."""
+
+    start: int
+    steps: list[int]
+    came_from: list[int]
+
+    def route(self, target: int) -> list[int]:
+        """The cells from the start (left out) to the target (included)."""
+        cells = [target]
+        while self.came_from[cells[-1]] != self.start:
+            cells.append(self.came_from[cells[-1]])
+        return cells[::-1]
+
+
+def flood(costs: Sequence[int], start: int, offsets: Sequence[int]) -> Distances:
+    """Dijkstra from `start`, with one bucket for each distance, as costs are small whole numbers.
+
+    costs: steps to enter each cell. A `BLOCKED` cell is reached from its neighbours but not passed.
+    """
+    steps = [FAR] * len(costs)
+    came_from = [start] * len(costs)
+    steps[start] = 0
+    buckets: list[list[int]] = [[start]]
+    for distance, bucket in enumerate(buckets):
+        for cell in bucket:
+            if steps[cell] != distance:
+                continue  # a shorter way was found after this entry was made
+            for offset in offsets:
+                neighbour = cell + offset
+                cost = costs[neighbour]
+                total = distance + (1 if cost >= BLOCKED else cost)
+                if total >= steps[neighbour]:
+                    continue
+                steps[neighbour] = total
+                came_from[neighbour] = cell
+                if cost < BLOCKED:
+                    while len(buckets) <= total:
+                        buckets.append([])
+                    buckets[total].append(neighbour)
+    return Distances(start, steps, came_from)
+
+
+def aim(
+    start: int,
+    facing: int,
+    offsets: Sequence[int],
+    *,
+    is_free: Sequence[bool],
+    is_deadly: Sequence[bool],
+    accept: Callable[[int, int], bool],
+) -> list[int] | None:
+    """The shortest moves (as offsets) after which `accept(cell, faced cell)` holds; None where there are none.
+
+    A move towards a free cell goes there, one towards a blocked cell only turns, one towards a deadly cell is not made.
+    """
+    before: dict[tuple[int, int], tuple[int, int]] = {}
+    queue = [((start, facing), 0)]
+    seen = {(start, facing)}
+    for state, n_moves in queue:  # grows while it is walked
+        cell, direction = state
+        if accept(cell, cell + direction):
+            return _moves_to(state, before)
+        if n_moves >= MAX_AIM_MOVES or len(seen) >= MAX_AIM_STATES:
+            continue
+        for offset in offsets:
+            ahead = cell + offset
+            after = (ahead if is_free[ahead] else cell, offset)
+            if after not in seen and not is_deadly[ahead]:
+                seen.add(after)
+                before[after] = state
+                queue.append((after, n_moves + 1))
+    return None
+
+
+def _moves_to(state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]) -> list[int]:
+    moves: list[int] = []
+    while state in before:
+        moves.append(state[1])  # the last move's direction is what the player faces
+        state = before[state]
+    return moves[::-1]

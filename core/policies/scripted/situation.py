@@ -1,0 +1,256 @@
+"""What one observation says, worked out for the script: where things are, how far, and how to get there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.env.observation import Observation
+from core.env.rules import COLLECT, DAY_LENGTH, DIRECTIONS, SEMANTIC_IDS, SEMANTIC_NAMES, WALKABLE
+from core.policies.scripted.pathfinding import BLOCKED, FAR, Distances, aim, flood
+
+Cell = tuple[int, int]
+Mask = NDArray[np.bool_]
+
+GROWN = 305  # steps until a plant is ripe, with a margin for those that were not counted
+DUSK_LIGHT = 0.5  # daylight below which zombies begin to gather on grass
+DAWN_LIGHT = 0.75  # daylight above which the last of them are leaving
+CREATURES = ("cow", "zombie", "skeleton", "arrow")
+HOSTILE = ("zombie", "skeleton", "arrow")
+
+# Steps that it takes to get past a thing in the way.
+_PASS_COSTS = {"cow": 6, "zombie": 9, "skeleton": 7, "arrow": 3}
+_BRIDGE_COST = 4  # stone on water, dig it out, walk
+_DIG_COST = 2
+_SWORD_DAMAGE = {"iron_sword": 5, "stone_sword": 3, "wood_sword": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do next and why, in a sentence for people."""
+
+    actions: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A cell worth going to, and the steps it takes."""
+
+    cell: Cell
+    steps: int
+
+
+@dataclass(slots=True)
+class Memory:
+    """What the script keeps from one decision to the next. Everything else it reads off the observation."""
+
+    grown: dict[Cell, int] = field(default_factory=dict[Cell, int])  # own plants: steps they grew
+    last_step: int = 0
+    resting: bool = False
+
+
+class Situation:
+    """One observation, with lazily computed distances."""
+
+    def __init__(self, observation: Observation, memory: Memory) -> None:
+        self.observation = observation
+        self._memory = memory
+        self.inventory = observation.inventory
+        self.done = observation.achievements
+        self.position = observation.position
+        self.facing = observation.facing
+        self.map = observation.semantic
+        is_morning = observation.step % DAY_LENGTH > 0.7 * DAY_LENGTH  # the darkest step of a day
+        self.is_dark = observation.daylight < (DAWN_LIGHT if is_morning else DUSK_LIGHT)
+
+    # ------------------------------------------------------------------------------------------- what there is
+
+    def has(self, item: str, amount: int = 1) -> bool:
+        """Whether the inventory holds that many."""
+        return self.inventory[item] >= amount
+
+    @property
+    def damage(self) -> int:
+        """What one hit takes off a creature's health."""
+        return max([1, *(damage for sword, damage in _SWORD_DAMAGE.items() if self.has(sword))])
+
+    def at(self, cell: Cell) -> str:
+        """The name of what stands on a cell; "none" outside the world."""
+        x, y = cell
+        inside = 0 <= x < self.map.shape[0] and 0 <= y < self.map.shape[1]
+        return SEMANTIC_NAMES[self.map[x, y]] if inside else "none"
+
+    @property
+    def faced(self) -> Cell:
+        """The cell in front of the player."""
+        return step_towards(self.position, self.facing)
+
+    def where(self, *names: str) -> Mask:
+        """Cells on which one of these stands, shape (width, height)."""
+        known = np.zeros(len(SEMANTIC_NAMES), bool)
+        known[[SEMANTIC_IDS[name] for name in names]] = True
+        return known[self.map]
+
+    def is_free(self, cell: Cell) -> bool:
+        """Whether the player could walk onto a cell and live."""
+        return self.at(cell) in WALKABLE
+
+    def can_dig(self, name: str) -> bool:
+        """Whether `do` takes this material away and leaves ground to walk on, with the tools at hand."""
+        rule = COLLECT.get(name)
+        if rule is None or rule.leaves not in WALKABLE or name in WALKABLE:
+            return False
+        return all(self.has(item, amount) for item, amount in rule.requires.items())
+
+    @cached_property
+    def diggable(self) -> Mask:
+        """Cells that can be dug away with the tools at hand and are not the fence of a plant that still grows."""
+        growing = np.zeros(self.map.shape, bool)
+        for plant, grown in self._memory.grown.items():
+            growing[plant] = grown < GROWN
+        return self.where(*filter(self.can_dig, SEMANTIC_NAMES)) & ~around(growing, corners=False)
+
+    def creatures(self, *names: str, within: int) -> list[Cell]:
+        """Cells of these creatures at most `within` cells away (Manhattan), nearest first."""
+        cells = [(int(x), int(y)) for x, y in np.argwhere(self.where(*names))]
+        return sorted((c for c in cells if self.cells_to(c) <= within), key=self.cells_to)
+
+    def cells_to(self, cell: Cell) -> int:
+        """Manhattan distance."""
+        return abs(cell[0] - self.position[0]) + abs(cell[1] - self.position[1])
+
+    # --------------------------------------------------------------------------------------- how to get there
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Steps to everything, with digging, felling and bridging where the tools are at hand."""
+        costs = _enter_costs(self)
+        padded = np.pad(costs, 1, constant_values=BLOCKED)
+        return flood(padded.ravel().tolist(), self._index(self.position), self._offsets)
+
+    @cached_property
+    def steps(self) -> NDArray[np.int64]:
+        """Steps to each cell, shape (width, height); to a blocked cell, until the player stands before it."""
+        width, height = self.map.shape
+        return np.array(self.distances.steps).reshape(width + 2, height + 2)[1:-1, 1:-1]
+
+    def nearest(self, mask: Mask) -> Target | None:
+        """The cell of the mask that takes the fewest steps; None where none can be reached."""
+        steps = np.where(mask, self.steps, FAR)
+        x, y = (int(i) for i in np.unravel_index(steps.argmin(), steps.shape))
+        return Target((x, y), int(steps[x, y])) if steps[x, y] < FAR else None
+
+    def go_to(self, target: Cell) -> tuple[str, ...]:
+        """Actions that end on the cell."""
+        return self._follow(self.distances.route(self._index(target)), "") if target != self.position else ()
+
+    def use(self, target: Cell, *actions: str) -> tuple[str, ...]:
+        """Actions that end before the cell, facing it, and then these."""
+        return self._follow(self.distances.route(self._index(target)), *actions)
+
+    def aim_at(self, wanted: Mask, *, from_cells: Mask | None = None) -> tuple[str, ...] | None:
+        """Moves after which the player faces a cell of `wanted`, standing on one of `from_cells`; None if it is far."""
+
+        faces = _flat(wanted)
+        stands = None if from_cells is None else _flat(from_cells)
+        moves = aim(
+            self._index(self.position),
+            self._offset(self.facing),
+            self._offsets,
+            is_free=_flat(self.where("player", *WALKABLE)),
+            is_deadly=_flat(self.where("lava")),
+            accept=lambda cell, faced: faces[faced] and (stands is None or stands[cell]),
+        )
+        return None if moves is None else tuple(_MOVE[self._direction(offset)] for offset in moves)
+
+    def _follow(self, route: list[int], *final: str) -> tuple[str, ...]:
+        """Actions along a route. `final` is done before its last cell; one empty string means to enter that too."""
+        actions: list[str] = []
+        position, facing = self.position, self.facing
+        for number, index in enumerate(route, start=1):
+            cell = self._cell(index)
+            direction = (cell[0] - position[0], cell[1] - position[1])
+            name = self.at(cell)
+            is_last = number == len(route) and final != ("",)
+            if name not in WALKABLE and facing != direction:
+                actions.append(_MOVE[direction])  # turns only
+            facing = direction
+            if is_last:
+                return (*actions, *final)
+            if name in CREATURES:
+                return (*actions, "do")  # it has to die or leave first; then look again
+            if name == "water":
+                actions.append("place_stone")
+            if name not in WALKABLE:
+                actions.append("do")
+            actions.append(_MOVE[direction])
+            position = cell
+        return tuple(actions)
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        return [self._offset(direction) for direction in DIRECTIONS.values()]
+
+    def _offset(self, direction: Cell) -> int:
+        return direction[0] * (self.map.shape[1] + 2) + direction[1]
+
+    def _direction(self, offset: int) -> Cell:
+        return next(direction for direction in DIRECTIONS.values() if self._offset(direction) == offset)
+
+    def _index(self, cell: Cell) -> int:
+        return (cell[0] + 1) * (self.map.shape[1] + 2) + cell[1] + 1
+
+    def _cell(self, index: int) -> Cell:
+        x, y = divmod(index, self.map.shape[1] + 2)
+        return x - 1, y - 1
+
+
+_MOVE = {direction: f"move_{name}" for name, direction in DIRECTIONS.items()}
+
+
+def move_towards(direction: Cell) -> str:
+    """The action that moves or turns that way."""
+    return _MOVE[direction]
+
+
+def step_towards(cell: Cell, direction: Cell) -> Cell:
+    """The neighbour of a cell in a direction."""
+    return cell[0] + direction[0], cell[1] + direction[1]
+
+
+def neighbours(cell: Cell) -> list[Cell]:
+    """The four cells beside a cell."""
+    return [step_towards(cell, direction) for direction in DIRECTIONS.values()]
+
+
+def around(mask: Mask, *, corners: bool = True) -> Mask:
+    """The cells of a mask and those next to them, with or without the diagonal ones."""
+    padded = np.pad(mask, 1)
+    width, height = mask.shape
+    wide = np.zeros_like(mask)
+    for dx in (0, 1, 2):
+        for dy in (0, 1, 2):
+            if corners or dx == 1 or dy == 1:
+                wide |= padded[dx : dx + width, dy : dy + height]
+    return wide
+
+
+def _flat(mask: Mask) -> list[bool]:
+    """The mask with a border of False around, as a flat list: quicker to look up one by one."""
+    return np.pad(mask, 1).ravel().tolist()
+
+
+def _enter_costs(situation: Situation) -> NDArray[np.int64]:
+    by_name = {name: BLOCKED for name in SEMANTIC_NAMES}
+    by_name |= {"grass": 2 if situation.is_dark else 1, "sand": 1, "path": 1} | _PASS_COSTS
+    if situation.has("stone") and situation.has("wood_pickaxe"):
+        by_name["water"] = _BRIDGE_COST
+    costs = np.array([by_name[name] for name in SEMANTIC_NAMES])[situation.map]
+    costs[situation.diggable] = _DIG_COST
+    costs[situation.where("tree")] += 2  # felling trees leaves fewer for tools
+    costs[around(situation.where("zombie")) & (costs < BLOCKED)] += 2
+    return np.minimum(costs, BLOCKED)

@@ -1,0 +1,132 @@
+"""Staying alive: fighting, drinking, eating, sleeping."""
+
+from __future__ import annotations
+
+from core.env.rules import DAY_LENGTH
+from core.policies.scripted.captions import way
+from core.policies.scripted.situation import HOSTILE, Memory, Plan, Situation, move_towards, neighbours
+
+URGENT = 3  # a vital at or below this comes before everything else by day
+URGENT_AT_NIGHT = 0  # the way to a cow costs more health than an hour of hunger
+DUSK = (95, 165)  # steps of a day in which stores are filled up for the night
+NAP_STEPS = (8, 95)  # steps of a day in which the light keeps zombies from appearing
+
+
+def keep_sleeping(situation: Situation, memory: Memory) -> Plan | None:
+    """Asleep, every action is sleep until energy is full or something hurts."""
+    if not situation.observation.sleeping:
+        return None
+    return Plan(("sleep",) * 5, f"Asleep, energy {situation.inventory['energy']} of 9.")
+
+
+def fight_back(situation: Situation, memory: Memory) -> Plan | None:
+    """Hits what stands next to the player and hurts."""
+    for cell in neighbours(situation.position):
+        name = situation.at(cell)
+        if name in ("zombie", "skeleton"):
+            direction = (cell[0] - situation.position[0], cell[1] - situation.position[1])
+            turn = () if situation.facing == direction else (move_towards(direction),)
+            return Plan((*turn, "do"), f"A {name} is next to me ({way(situation, cell)}): hitting it.")
+    return None
+
+
+def quench(situation: Situation, memory: Memory) -> Plan | None:
+    """Drinks when thirst gets dangerous."""
+    return _drink(situation) if situation.inventory["drink"] <= _urgent(situation) else None
+
+
+def drink_up(situation: Situation, memory: Memory) -> Plan | None:
+    """Goes on drinking where water is right in front."""
+    if situation.at(situation.faced) != "water" or situation.has("drink", 9):
+        return None
+    return _drink(situation)
+
+
+def feed(situation: Situation, memory: Memory) -> Plan | None:
+    """Eats when hunger gets dangerous."""
+    return _hunt(situation, "cow", 60) if situation.inventory["food"] <= _urgent(situation) else None
+
+
+def sip(situation: Situation, memory: Memory) -> Plan | None:
+    """Drinks when water is close by, or for the first time."""
+    water = situation.nearest(situation.where("water"))
+    missing = 9 - situation.inventory["drink"]
+    limit = max((7 if _is_dusk(situation) else 3) * (missing - 1), 0 if situation.done["collect_drink"] else 6)
+    if situation.is_dark:
+        limit = 2 * (missing - 2)
+    if water is None or water.steps > limit:
+        return None
+    return _drink(situation)
+
+
+def snack(situation: Situation, memory: Memory) -> Plan | None:
+    """Eats when a cow is close by, or for the first time."""
+    missing = 9 - situation.inventory["food"]
+    limit = (6 if _is_dusk(situation) else 2) * missing if missing >= 3 else 0
+    if situation.is_dark:
+        limit = missing - 2
+    return _hunt(situation, "cow", max(limit, 0 if situation.done["eat_cow"] else 14))
+
+
+def hunt_zombie(situation: Situation, memory: Memory) -> Plan | None:
+    """Seeks a zombie for the first victory over one."""
+    if situation.done["defeat_zombie"] or situation.damage < 2 or not situation.has("health", 6):
+        return None
+    return _hunt(situation, "zombie", 9 if situation.is_dark else 18)
+
+
+def hunt_skeleton(situation: Situation, memory: Memory) -> Plan | None:
+    """Seeks a skeleton for the first victory over one."""
+    if situation.done["defeat_skeleton"] or situation.damage < 2 or not situation.has("health", 6):
+        return None
+    return _hunt(situation, "skeleton", 20)
+
+
+def hunt_skeleton_anywhere(situation: Situation, memory: Memory) -> Plan | None:
+    """The same, at any distance."""
+    if situation.done["defeat_skeleton"] or situation.damage < 3 or not situation.has("health", 6):
+        return None
+    return _hunt(situation, "skeleton", 90)
+
+
+def nap(situation: Situation, memory: Memory) -> Plan | None:
+    """Sleeps in the open in the morning, when no zombie appears, to wake up for the first time."""
+    if situation.done["wake_up"] or situation.has("energy", 9):
+        return None
+    first, last = NAP_STEPS
+    missing = 9 - situation.inventory["energy"]
+    if not first <= situation.observation.step % DAY_LENGTH <= last - 12 * missing:
+        return None
+    if situation.creatures(*HOSTILE, within=12):
+        return None
+    return Plan(("sleep",), "A short nap in broad daylight, while no zombie is near.")
+
+
+def _urgent(situation: Situation) -> int:
+    return URGENT_AT_NIGHT if situation.is_dark else URGENT
+
+
+def _is_dusk(situation: Situation) -> bool:
+    first, last = DUSK
+    return first <= situation.observation.step % DAY_LENGTH < last
+
+
+def _drink(situation: Situation) -> Plan | None:
+    water = situation.nearest(situation.where("water"))
+    if water is None:
+        return None
+    drink = situation.inventory["drink"]
+    gulps = ("do",) * max(1, 9 - drink)
+    reason = f"Drink is {drink} of 9; water is {way(situation, water.cell)}."
+    return Plan(situation.use(water.cell, *gulps), reason)
+
+
+def _hunt(situation: Situation, creature: str, limit: int) -> Plan | None:
+    prey = situation.nearest(situation.where(creature))
+    if prey is None or prey.steps > limit:
+        return None
+    if creature == "cow":
+        reason = f"Food is {situation.inventory['food']} of 9; a cow is {way(situation, prey.cell)}."
+    else:
+        reason = f"Going for the {creature} {way(situation, prey.cell)}; a hit takes {situation.damage} health."
+    return Plan(situation.use(prey.cell, "do"), reason)

@@ -1,0 +1,72 @@
+"""Simulating an episode again from its seed and actions, and saying where it diverged from what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from core.env import CrafterEnv
+from core.env.rules import ACTIONS, ENGINE_VERSION
+from core.types import Episode, EpisodeSpec, StateRecord
+
+_ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCheck:
+    """The result of a comparison, digest by digest.
+
+    frames: states compared, the one after reset included.
+    diverged_at: the first frame that differs (0 is after reset, k is after step k - 1); None where all are equal.
+    """
+
+    frames: int
+    diverged_at: int | None = None
+    expected: str = ""
+    found: str = ""
+    recorded_engine: str = ""
+    engine: str = ENGINE_VERSION
+
+    @property
+    def exact(self) -> bool:
+        """True where every stored state came out again."""
+        return self.diverged_at is None
+
+    @property
+    def sentence(self) -> str:
+        """What a person wants to read."""
+        if not self.frames:
+            return "Nothing to compare: the episode's world was never made."
+        if self.exact:
+            return f"Replay exact: {self.frames:,} states simulated again, every digest equal."
+        moved = (
+            ""
+            if self.recorded_engine == self.engine
+            else (f" It was recorded with engine {self.recorded_engine or 'unknown'}, this is {self.engine}.")
+        )
+        at = "in the world after reset" if self.diverged_at == 0 else f"after step {(self.diverged_at or 0) - 1}"
+        return f"Replay diverged {at}: stored digest {self.expected}, simulated {self.found}.{moved}"
+
+
+def resimulate(spec: EpisodeSpec, actions: Iterable[str]) -> Iterator[StateRecord]:
+    """The state after reset and after each action. Needs no policy. Raises EngineError where the world is over."""
+    env = CrafterEnv.from_config(spec.env, observe=False)
+    env.reset(seed=spec.seed, options={"episode": spec.world_episode})
+    yield env.state()
+    for action in actions:
+        env.step(_ACTION_INDEX[action])
+        yield env.state()
+
+
+def check(episode: Episode) -> ReplayCheck:
+    """Simulate `episode` again and compare every state digest with the stored one."""
+    stored = [step.state for step in episode.steps]
+    if episode.initial is not None:
+        stored.insert(0, episode.initial)
+    actions = [step.action for step in episode.steps]
+    frames = 0
+    for frame, (expected, found) in enumerate(zip(stored, resimulate(episode.spec, actions), strict=False)):
+        frames += 1
+        if expected.state_digest != found.state_digest:
+            return ReplayCheck(frames, frame, expected.state_digest, found.state_digest, episode.spec.engine_version)
+    return ReplayCheck(frames, recorded_engine=episode.spec.engine_version)

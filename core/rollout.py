@@ -1,0 +1,395 @@
+"""Playing: one policy, one world, one loop.
+
+`run_episode` is the loop. It asks the policy, executes the actions, scores the decision and hands it to a recorder,
+until something says stop; whatever goes wrong on the way becomes the episode's `StopReason`, in one place. It does
+not know where the recorder keeps things. `run_rollout` plays the seed's next worlds after it where the spec says so.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+from core.env import CrafterEnv
+from core.env.observation import as_text
+from core.env.rules import ACTIONS
+from core.errors import CraftscopeError, PolicyError, RolloutError
+from core.policies import make_policy
+from core.policies.base import Policy
+from core.rewards import RewardShaper
+from core.types import (
+    Decision,
+    Episode,
+    EpisodeError,
+    EpisodeSpec,
+    Limits,
+    OnDone,
+    Outcome,
+    PolicyReply,
+    QueuedEpisode,
+    StateFacts,
+    StateRecord,
+    Step,
+    StopReason,
+    Timing,
+)
+
+Clock = Callable[[], float]
+ShouldStop = Callable[[], bool]
+OnError = Literal["record", "raise"]
+
+HISTORY = 16
+"""How many previous decisions a policy is shown."""
+
+_ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
+
+
+class Recorder(Protocol):
+    """Takes an episode down as it happens. Errors of its own (a full disk) pass through the loop to the caller."""
+
+    def start(self, started_at: datetime, initial: StateRecord) -> None:
+        """The world was made. `started_at` is UTC."""
+        ...
+
+    def record(self, decision: Decision) -> None:
+        """A decision is finished; it is safe once this returns."""
+        ...
+
+    def finish(self, outcome: Outcome) -> None:
+        """The episode is over."""
+        ...
+
+
+class NoRecorder:
+    """Keeps nothing; the returned Episode is all there is."""
+
+    def start(self, started_at: datetime, initial: StateRecord) -> None:
+        """Nothing to do."""
+
+    def record(self, decision: Decision) -> None:
+        """Nothing to do."""
+
+    def finish(self, outcome: Outcome) -> None:
+        """Nothing to do."""
+
+
+@dataclass
+class Usage:
+    """What a rollout has used of its limits so far; shared by the worlds that it plays one after another."""
+
+    limits: Limits
+    clock: Clock
+    started_s: float = field(init=False)
+    steps: int = 0
+    decisions: int = 0
+    ops: int = 0
+
+    def __post_init__(self) -> None:
+        self.started_s = self.clock()
+
+    def reached(self) -> StopReason | None:
+        """The cap that leaves no room for another step, or None."""
+        if self.steps >= self.limits.max_steps:
+            return StopReason.MAX_STEPS
+        if self.clock() - self.started_s >= self.limits.max_time_s:
+            return StopReason.MAX_SECONDS
+        return None
+
+    def reached_before_decision(self) -> StopReason | None:
+        """The cap that leaves no room for another decision, or None."""
+        if self.decisions >= self.limits.max_decisions:
+            return StopReason.MAX_DECISIONS
+        if self.ops >= self.limits.max_ops:
+            return StopReason.MAX_OPS
+        return self.reached()
+
+    def reached_before_env(self) -> StopReason | None:
+        """The cap that leaves no room for the environment's turn of a decision, or None."""
+        return StopReason.MAX_OPS if self.ops >= self.limits.max_ops else self.reached()
+
+
+class _Stop(Exception):
+    """Leaves the loop with a reason. Raised inside this module only."""
+
+    def __init__(self, reason: StopReason, error: EpisodeError | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.error = error
+
+
+def run_episode(
+    spec: EpisodeSpec,
+    env: CrafterEnv,
+    policy: Policy,
+    shaper: RewardShaper,
+    recorder: Recorder,
+    clock: Clock = time.monotonic,
+    should_stop: ShouldStop = lambda: False,
+    *,
+    episode_id: str = "",
+    run_id: str = "",
+    usage: Usage | None = None,
+    on_error: OnError = "record",
+) -> Episode:
+    """Play one world from reset to its end.
+
+    A policy or environment that fails is data: the episode's outcome says so, and what came before is kept.
+    With `on_error="raise"` it is recorded all the same and then raised as RolloutError (kind and detail).
+    Errors of the recorder are not the episode's and are raised as they are. An episode that executed no step is an
+    error outcome unless it was aborted.
+    """
+    loop = _Loop(spec, env, policy, shaper, recorder, clock, should_stop, usage or Usage(spec.limits, clock))
+    started_at = datetime.now(UTC)
+    try:
+        loop.reset(started_at)
+        while True:
+            loop.stop_if_due()
+            loop.play_decision()
+    except _Stop as stop:
+        outcome = loop.outcome(stop)
+    recorder.finish(outcome)
+    if on_error == "raise" and outcome.error is not None:
+        raise RolloutError(outcome.stop_reason.value, outcome.error.detail)
+    return Episode(
+        id=episode_id or uuid.uuid4().hex,
+        run_id=run_id or uuid.uuid4().hex,
+        spec=spec,
+        initial=loop.initial,
+        decisions=tuple(loop.decisions),
+        started_at=started_at,
+        outcome=outcome,
+    )
+
+
+def run_rollout(
+    spec: EpisodeSpec,
+    *,
+    episode_id: str,
+    run_id: str,
+    recorder_for: Callable[[QueuedEpisode], Recorder],
+    should_stop: ShouldStop = lambda: False,
+    clock: Clock = time.monotonic,
+    on_error: OnError = "record",
+) -> tuple[Episode, ...]:
+    """Play `spec`, and after a finished world the seed's next one while `on_done` is `reset` and caps allow.
+
+    Each world is an Episode of its own with fresh shaping state and its own recorder; caps are counted over all.
+    """
+    usage = Usage(spec.limits, clock)
+    env = CrafterEnv.from_config(spec.env, observe=False)
+    episodes: list[Episode] = []
+    queued = QueuedEpisode(episode_id, spec)
+    while True:
+        recorder = recorder_for(queued)
+        policy = make_policy(spec.policy, seed=spec.policy_seed, max_actions=spec.max_actions_per_call)
+        with closing(policy):
+            episode = run_episode(
+                queued.spec,
+                env,
+                policy,
+                RewardShaper(queued.spec.reward),
+                recorder,
+                clock,
+                should_stop,
+                episode_id=queued.id,
+                run_id=run_id,
+                usage=usage,
+                on_error=on_error,
+            )
+        episodes.append(episode)
+        world_over = episode.stop_reason in (StopReason.TERMINATED, StopReason.TRUNCATED)
+        if spec.on_done is not OnDone.RESET or not world_over or usage.reached_before_decision():
+            return tuple(episodes)
+        queued = _next_world(queued)
+
+
+def _next_world(queued: QueuedEpisode) -> QueuedEpisode:
+    following = replace(queued.spec, world_episode=queued.spec.world_episode + 1)
+    return QueuedEpisode(uuid.uuid4().hex, following, queued.group_index)
+
+
+class _Loop:
+    """The moving parts of one episode: what the policy saw last and what it has earned."""
+
+    def __init__(
+        self,
+        spec: EpisodeSpec,
+        env: CrafterEnv,
+        policy: Policy,
+        shaper: RewardShaper,
+        recorder: Recorder,
+        clock: Clock,
+        should_stop: ShouldStop,
+        usage: Usage,
+    ) -> None:
+        self.spec = spec
+        self.env = env
+        self.policy = policy
+        self.shaper = shaper
+        self.recorder = recorder
+        self.should_stop = should_stop
+        self.usage = usage
+        self.initial: StateRecord | None = None
+        self.decisions: list[Decision] = []
+        self._clock = clock
+        self._epoch_s = clock()
+        self._facts = StateFacts()
+        self._seen: set[str] = set()
+        self._step_index = 0
+        self._env_return = 0.0
+        self._last: Step | None = None
+
+    def now(self) -> float:
+        """Seconds since the episode's start."""
+        return self._clock() - self._epoch_s
+
+    def reset(self, started_at: datetime) -> None:
+        """Make the world and tell recorder and policy."""
+        with _failing_as(StopReason.ENV_ERROR):
+            self.env.reset(seed=self.spec.seed, options={"episode": self.spec.world_episode})
+            self.initial = self.env.state()
+        self._facts = self.initial.facts
+        self._seen = {name for name, unlocked in self._facts.achievements.items() if unlocked}
+        self.recorder.start(started_at, self.initial)
+        with _failing_as(StopReason.POLICY_ERROR):
+            self.policy.reset(self.spec.policy_seed)
+
+    def stop_if_due(self) -> None:
+        """Leave the loop where the last step, a person or a cap says so."""
+        if self._last is not None and self._last.terminated:
+            raise _Stop(StopReason.TERMINATED)
+        if self._last is not None and self._last.truncated:
+            raise _Stop(StopReason.TRUNCATED)
+        if self.should_stop():
+            raise _Stop(StopReason.ABORTED)
+        if reason := self.usage.reached_before_decision():
+            raise _Stop(reason)
+
+    def play_decision(self) -> None:
+        """Ask, act, score, record. A decision that led to nothing is recorded too before the episode stops."""
+        asked_s = self.now()
+        text, reply, stop = self._ask()
+        answered_s = self.now()
+        self.usage.decisions += 1
+        self.usage.ops += 1
+        before = self._facts
+        steps: list[Step] = []
+        spans: list[tuple[float, float]] = []
+        if stop is None:
+            stop = _unusable(reply) or self._act(reply, steps, spans)
+        after = steps[-1].state.facts if steps else before
+        unlocked = tuple(n for n, got in after.achievements.items() if got and not before.achievements.get(n, False))
+        decision = Decision(
+            index=len(self.decisions),
+            observation=text,
+            tool_calls=reply.tool_calls,
+            steps=tuple(steps),
+            not_executed=reply.actions[len(steps) :],
+            before=before,
+            reward=self.shaper.score(before, after),
+            unlocked=unlocked,
+            unique_unlocked=tuple(name for name in unlocked if name not in self._seen),
+            timing=Timing(asked_s, answered_s, tuple(spans), self.now()),
+            model_call=reply.model_call,
+            error=stop.error if stop else None,
+            warning=reply.warning,
+        )
+        self._facts = after
+        self._seen.update(unlocked)
+        self.decisions.append(decision)
+        self.recorder.record(decision)
+        if stop is not None:
+            raise stop
+
+    def outcome(self, stop: _Stop) -> Outcome:
+        """How the episode ended. No step at all is an error, whatever cap was the cause."""
+        error = stop.error
+        if error is None and not self._step_index and stop.reason.status.value == "completed":
+            error = EpisodeError("no_step", f"The episode ended ({stop.reason.value}) before any step was executed.")
+            return Outcome(StopReason.POLICY_ERROR, datetime.now(UTC), error)
+        return Outcome(stop.reason, datetime.now(UTC), error)
+
+    def _ask(self) -> tuple[str, PolicyReply, _Stop | None]:
+        text = ""
+        try:
+            with _failing_as(StopReason.ENV_ERROR):
+                observation = self.env.observation(
+                    step_limit=self.spec.limits.max_steps,
+                    last_env_reward=self._last.env_reward if self._last else 0.0,
+                    env_return=self._env_return,
+                )
+                text = as_text(observation)
+            with _failing_as(StopReason.POLICY_ERROR):
+                return text, self.policy.decide(observation, self.decisions[-HISTORY:]), None
+        except _Stop as stop:
+            return text, PolicyReply(()), stop
+
+    def _act(self, reply: PolicyReply, steps: list[Step], spans: list[tuple[float, float]]) -> _Stop | None:
+        """Execute the actions one by one into `steps`; the reason to stop the episode, if one arose."""
+        if reason := self.usage.reached_before_env():
+            return _Stop(reason)
+        self.usage.ops += 1
+        for action in reply.actions:
+            if steps and self.should_stop():
+                return _Stop(StopReason.ABORTED)
+            if reason := self.usage.reached():
+                return _Stop(reason)
+            started_s = self.now()
+            try:
+                with _failing_as(StopReason.ENV_ERROR):
+                    step = self._step(action)
+            except _Stop as stop:
+                return stop
+            spans.append((started_s, self.now()))
+            steps.append(step)
+            if step.terminated or step.truncated:
+                return None
+        return None
+
+    def _step(self, action: str) -> Step:
+        _, reward, terminated, truncated, _ = self.env.step(_ACTION_INDEX[action])
+        step = Step(self._step_index, action, float(reward), terminated, truncated, self.env.state())
+        self._step_index += 1
+        self.usage.steps += 1
+        self._env_return += step.env_reward
+        self._last = step
+        return step
+
+
+def _unusable(reply: PolicyReply) -> _Stop | None:
+    """The reason to stop where a reply holds nothing to execute."""
+    if reply.actions:
+        return None
+    kind = reply.error_kind or ("unknown_action" if reply.tool_calls else "no_tool_call")
+    detail = reply.error_detail or (
+        "No valid action was left in the call." if reply.tool_calls else "The policy answered without a tool call."
+    )
+    reasons = {"unknown_action": StopReason.INVALID_ACTION, "no_tool_call": StopReason.NO_TOOL_CALL}
+    return _Stop(reasons.get(kind, StopReason.POLICY_ERROR), EpisodeError(kind, detail))
+
+
+@contextmanager
+def _failing_as(reason: StopReason) -> Generator[None]:
+    """Where foreign code runs: whatever it raises becomes the reason why the episode stopped."""
+    try:
+        yield
+    except PolicyError as error:
+        raise _Stop(reason, EpisodeError(error.kind, error.detail)) from error
+    except Exception as error:  # noqa: BLE001  a failing policy or environment is data, whatever it raises
+        raise _Stop(reason, _described(error)) from error
+
+
+def _described(error: Exception) -> EpisodeError:
+    kind = type(error).__name__
+    detail = str(error) or "It gave no message."
+    if isinstance(error, CraftscopeError):
+        return EpisodeError(kind, detail)
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    where = "\n".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
+    return EpisodeError(kind, f"{kind}: {detail}", where)

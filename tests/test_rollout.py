@@ -1,0 +1,345 @@
+"""One loop, one exit: caps, stops and failures of every kind, and what is kept of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from core.env import CrafterEnv
+from core.env.observation import Observation
+from core.env.rules import ACTIONS
+from core.errors import PolicyError, RolloutError
+from core.policies.tools import RawCall, read_tool_calls
+from core.rewards import RewardShaper
+from core.rollout import NoRecorder, run_episode, run_rollout
+from core.types import (
+    Decision,
+    EnvConfig,
+    Episode,
+    EpisodeSpec,
+    EpisodeStatus,
+    Limits,
+    OnDone,
+    Outcome,
+    PolicyReply,
+    PolicySpec,
+    QueuedEpisode,
+    RewardConfig,
+    StateRecord,
+    StopReason,
+    ToolCall,
+)
+
+SPEC = EpisodeSpec(
+    seed=42,
+    policy=PolicySpec("random"),
+    policy_seed=1,
+    env=EnvConfig(area=(16, 16)),
+    reward=RewardConfig(strategy="per_achievement"),
+    limits=Limits(max_steps=20, max_decisions=10),
+)
+
+
+@dataclass
+class Plays:
+    """A policy that gives the same actions each time, or whatever `answer` gives."""
+
+    actions: tuple[str, ...] = ("noop",)
+    answer: Callable[[int], PolicyReply] | None = None
+    name: str = "plays"
+    asked: int = 0
+    histories: list[int] = field(default_factory=list)
+
+    def reset(self, seed: int) -> None:
+        self.asked = 0
+
+    def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
+        self.asked += 1
+        self.histories.append(len(history))
+        if self.answer:
+            return self.answer(self.asked)
+        return PolicyReply((ToolCall("interact", "{}", actions=self.actions),))
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class Notes:
+    """A recorder that keeps what it was told, in order."""
+
+    told: list[str] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    outcome: Outcome | None = None
+
+    def start(self, started_at: datetime, initial: StateRecord) -> None:
+        assert started_at.tzinfo is not None
+        self.told.append("start")
+
+    def record(self, decision: Decision) -> None:
+        self.told.append("record")
+        self.decisions.append(decision)
+
+    def finish(self, outcome: Outcome) -> None:
+        self.told.append("finish")
+        self.outcome = outcome
+
+
+def play(policy: Any, spec: EpisodeSpec = SPEC, env: Any = None, **more: Any) -> Episode:
+    env = env or CrafterEnv.from_config(spec.env, observe=False)
+    more.setdefault("recorder", NoRecorder())
+    return run_episode(spec, env, policy, RewardShaper(spec.reward), **more)
+
+
+def limited(**caps: Any) -> EpisodeSpec:
+    return replace(SPEC, limits=replace(SPEC.limits, **caps))
+
+
+def test_the_recorder_is_told_everything_in_order():
+    notes = Notes()
+    episode = play(Plays(), recorder=notes)
+    assert notes.told == ["start"] + ["record"] * 10 + ["finish"]
+    assert tuple(notes.decisions) == episode.decisions
+    assert notes.outcome == episode.outcome
+
+
+def test_the_decision_cap_ends_an_episode():
+    episode = play(Plays(("noop", "noop")), limited(max_decisions=3))
+    assert episode.stop_reason is StopReason.MAX_DECISIONS
+    assert (len(episode.decisions), episode.length) == (3, 6)
+    assert episode.status is EpisodeStatus.COMPLETED
+
+
+def test_the_step_cap_cuts_inside_a_decision_and_says_what_was_not_executed():
+    episode = play(Plays(("noop", "move_left", "move_up")), limited(max_steps=5))
+    assert episode.stop_reason is StopReason.MAX_STEPS
+    assert episode.decisions[-1].actions == ("noop", "move_left")
+    assert episode.decisions[-1].not_executed == ("move_up",)
+
+
+def test_ops_count_policy_calls_and_environment_turns():
+    episode = play(Plays(), limited(max_ops=5))
+    assert episode.stop_reason is StopReason.MAX_OPS
+    assert [len(decision.steps) for decision in episode.decisions] == [1, 1, 0]
+
+
+def test_the_time_cap_is_enforced_between_steps():
+    ticks = iter(range(1_000_000))
+    episode = play(Plays(("noop",) * 5), limited(max_time_s=30.0), clock=lambda: float(next(ticks)))
+    assert episode.stop_reason is StopReason.MAX_SECONDS
+    assert 0 < episode.length < 20
+
+
+def test_a_person_can_stop_it_between_steps():
+    asked = iter([False, False, True])
+    episode = play(Plays(("noop",) * 5), should_stop=lambda: next(asked))
+    assert episode.stop_reason is StopReason.ABORTED
+    assert episode.status is EpisodeStatus.ABORTED
+    assert episode.length == 2
+    assert episode.decisions[0].not_executed == ("noop",) * 3
+
+
+def test_the_worlds_length_truncates():
+    spec = replace(SPEC, env=replace(SPEC.env, length=4))
+    episode = play(Plays(("noop",) * 3), spec)
+    assert episode.stop_reason is StopReason.TRUNCATED
+    assert episode.length == 4
+    assert episode.steps[-1].truncated
+    assert not episode.steps[-1].terminated
+    assert episode.decisions[-1].not_executed == ("noop", "noop")
+
+
+def test_death_terminates_and_nothing_is_played_after_it():
+    spec = replace(SPEC, limits=Limits(max_steps=5000, max_decisions=5000))
+    episode = play(Plays(("noop",) * 5), spec)
+    assert episode.stop_reason is StopReason.TERMINATED
+    assert episode.steps[-1].terminated
+    assert not any(step.terminated for step in episode.steps[:-1])
+
+
+def test_no_tool_call_is_a_failure_with_what_came_before_kept():
+    def answer(asked: int) -> PolicyReply:
+        return PolicyReply(()) if asked == 3 else PolicyReply((ToolCall("interact", "{}", actions=("noop",)),))
+
+    episode = play(Plays(answer=answer))
+    assert episode.stop_reason is StopReason.NO_TOOL_CALL
+    assert episode.status is EpisodeStatus.FAILED
+    assert episode.length == 2
+    assert episode.decisions[-1].error is not None
+    assert episode.decisions[-1].steps == ()
+
+
+def test_a_call_without_a_valid_action_is_never_a_silent_noop():
+    reply = read_tool_calls([RawCall("interact", '{"actions": ["fly"]}')], max_actions=5)
+    episode = play(Plays(answer=lambda asked: reply))
+    assert episode.stop_reason is StopReason.INVALID_ACTION
+    assert episode.length == 0
+    assert episode.decisions[0].tool_calls[0].dropped[0].name == "fly"
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"), [(PolicyError("timeout", "No answer in 60 s."), "timeout"), (ValueError("odd"), "ValueError")]
+)
+def test_a_policy_that_raises_is_data(raised: Exception, kind: str):
+    def answer(asked: int) -> PolicyReply:
+        if asked == 2:
+            raise raised
+        return PolicyReply((ToolCall("interact", "{}", actions=("noop",)),))
+
+    episode = play(Plays(answer=answer))
+    assert episode.stop_reason is StopReason.POLICY_ERROR
+    assert episode.outcome and episode.outcome.error and episode.outcome.error.kind == kind
+    assert episode.length == 1
+
+
+class _BreaksAt:
+    """The real environment, until a step that raises."""
+
+    def __init__(self, step: int) -> None:
+        self._env = CrafterEnv.from_config(SPEC.env, observe=False)
+        self._left = step
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)
+
+    def step(self, action: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise RuntimeError("the floor is gone")
+        return self._env.step(action)
+
+    def reset(self, **more: Any) -> Any:
+        if self._left < 0:
+            raise RuntimeError("no world")
+        return self._env.reset(**more)
+
+
+def test_an_environment_that_breaks_inside_a_decision_keeps_the_steps_before():
+    episode = play(Plays(("noop",) * 3), env=_BreaksAt(4))
+    assert episode.stop_reason is StopReason.ENV_ERROR
+    assert episode.length == 4
+    assert episode.decisions[-1].not_executed == ("noop", "noop")
+    assert episode.outcome and episode.outcome.error and "the floor is gone" in episode.outcome.error.detail
+
+
+def test_a_world_that_cannot_be_made_is_data_too():
+    notes = Notes()
+    episode = play(Plays(), env=_BreaksAt(-1), recorder=notes)
+    assert episode.stop_reason is StopReason.ENV_ERROR
+    assert episode.initial is None
+    assert notes.told == ["finish"]
+
+
+def test_no_step_at_all_is_an_error_outcome():
+    ticks = iter(range(0, 1_000_000, 100))
+    episode = play(Plays(), limited(max_time_s=50.0), clock=lambda: float(next(ticks)))
+    assert episode.length == 0
+    assert episode.status is EpisodeStatus.FAILED
+    assert episode.outcome and episode.outcome.error and episode.outcome.error.kind == "no_step"
+
+
+def test_hard_failures_carry_kind_and_detail_and_are_recorded_first():
+    notes = Notes()
+    with pytest.raises(RolloutError) as caught:
+        play(Plays(answer=lambda asked: PolicyReply(())), recorder=notes, on_error="raise")
+    assert caught.value.kind == "no_tool_call"
+    assert caught.value.detail
+    assert notes.told == ["start", "record", "finish"]
+
+
+def test_a_failing_recorder_is_not_the_episodes_fault():
+    class Full(NoRecorder):
+        def record(self, decision: Decision) -> None:
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        play(Plays(), recorder=Full())
+
+
+def test_history_is_bounded_and_grows_from_nothing():
+    policy = Plays()
+    play(policy, limited(max_steps=40, max_decisions=40))
+    assert policy.histories[:3] == [0, 1, 2]
+    assert max(policy.histories) == 16
+
+
+def test_times_are_on_one_clock_and_in_order():
+    ticks = iter(range(1_000_000))
+    episode = play(Plays(("noop", "noop")), limited(max_time_s=1e9), clock=lambda: next(ticks) / 1000)
+    previous = 0.0
+    for decision in episode.decisions:
+        timing = decision.timing
+        marks = [timing.agent_request_start_s, timing.agent_response_s]
+        marks += [mark for span in timing.env_steps_s for mark in span]
+        marks.append(timing.decision_ready_s)
+        assert marks == sorted(marks)
+        assert marks[0] >= previous
+        assert timing.decision_ms >= timing.env_step_ms > 0
+        assert timing.overhead_ms == pytest.approx(timing.decision_ms - timing.env_step_ms)
+        previous = marks[-1]
+
+
+def test_decisions_chain_and_their_unlocks_add_up():
+    spec = replace(SPEC, limits=Limits(max_steps=300, max_decisions=300))
+    (episode,) = run_rollout(spec, episode_id="a", run_id="b", recorder_for=lambda queued: NoRecorder())
+    assert episode.initial is not None
+    before = episode.initial.facts
+    unlocked: list[str] = []
+    for index, decision in enumerate(episode.decisions):
+        assert decision.index == index
+        assert decision.before == before
+        before = decision.after
+        unlocked += decision.unlocked
+    assert [step.index for step in episode.steps] == list(range(episode.length))
+    assert sorted(unlocked) == sorted(episode.unlock_steps)
+    assert len(unlocked) == len(set(unlocked)) > 0
+
+
+def test_the_same_spec_plays_the_same_episode():
+    first, second = (
+        run_rollout(SPEC, episode_id="a", run_id="b", recorder_for=lambda queued: NoRecorder())[0] for _ in range(2)
+    )
+    assert [s.action for s in first.steps] == [s.action for s in second.steps]
+    assert [s.state.state_digest for s in first.steps] == [s.state.state_digest for s in second.steps]
+
+
+def test_reset_goes_on_in_the_next_world_with_fresh_shaping_and_caps_over_all():
+    spec = replace(
+        SPEC,
+        on_done=OnDone.RESET,
+        env=replace(SPEC.env, length=6),
+        limits=Limits(max_steps=15, max_decisions=100),
+        max_actions_per_call=1,
+    )
+    queued: list[QueuedEpisode] = []
+
+    def recorder_for(episode: QueuedEpisode) -> NoRecorder:
+        queued.append(episode)
+        return NoRecorder()
+
+    episodes = run_rollout(spec, episode_id="a", run_id="b", recorder_for=recorder_for)
+    assert [episode.length for episode in episodes] == [6, 6, 3]
+    assert [episode.spec.world_episode for episode in episodes] == [1, 2, 3]
+    assert [episode.id for episode in episodes] == [entry.id for entry in queued]
+    assert len({episode.id for episode in episodes}) == 3
+    assert episodes[-1].stop_reason is StopReason.MAX_STEPS
+    for episode in episodes:
+        assert episode.initial is not None
+        assert episode.decisions[0].before == episode.initial.facts
+        assert not any(episode.initial.facts.achievements.values())
+
+
+def test_terminate_stops_after_the_first_world():
+    spec = replace(SPEC, env=replace(SPEC.env, length=3))
+    episodes = run_rollout(spec, episode_id="a", run_id="b", recorder_for=lambda queued: NoRecorder())
+    assert len(episodes) == 1
+
+
+def test_every_action_name_can_be_executed():
+    spec = replace(SPEC, limits=Limits(max_steps=len(ACTIONS), max_decisions=1))
+    episode = play(Plays(ACTIONS), spec)
+    assert tuple(step.action for step in episode.steps) == ACTIONS
