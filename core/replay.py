@@ -49,7 +49,7 @@ class ReplayCheck:
 
 
 def resimulate(spec: EpisodeSpec, actions: Iterable[str]) -> Iterator[StateRecord]:
-    """The state after reset and after each action. Needs no policy. Raises EngineError where the world is over."""
+    """The state after reset and after each action. Needs no policy."""
     env = CrafterEnv.from_config(spec.env, observe=False)
     env.reset(seed=spec.seed, options={"episode": spec.world_episode})
     yield env.state()

@@ -105,13 +105,16 @@ class Usage:
         """The cap that leaves no room for another decision, or None."""
         if self.decisions >= self.limits.max_decisions:
             return StopReason.MAX_DECISIONS
-        if self.ops >= self.limits.max_ops:
-            return StopReason.MAX_OPS
-        return self.reached()
+        return self._ops_reached() or self.reached()
 
     def reached_before_env(self) -> StopReason | None:
         """The cap that leaves no room for the environment's turn of a decision, or None."""
-        return StopReason.MAX_OPS if self.ops >= self.limits.max_ops else self.reached()
+        return self._ops_reached() or self.reached()
+
+    def _ops_reached(self) -> StopReason | None:
+        if self.limits.ops_given is not None and self.ops >= self.limits.ops_given:
+            return StopReason.OPS_DONE
+        return StopReason.MAX_OPS if self.ops >= self.limits.max_ops else None
 
 
 class _Stop(Exception):

@@ -218,12 +218,16 @@ class OnDone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Caps, counted over a whole rollout. An op is one policy call or one environment turn of a decision."""
+    """Caps, counted over a whole rollout. An op is one policy call or one environment turn of a decision.
+
+    ops_given: the length of a list of ops to work through, where a request gave one; its end is `ops_done`.
+    """
 
     max_steps: int = 1_000
     max_decisions: int = 1_000
     max_ops: int = 100_000
     max_time_s: float = 3_600.0
+    ops_given: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,12 @@ def test_ops_count_policy_calls_and_environment_turns():
     assert [len(decision.steps) for decision in episode.decisions] == [1, 1, 0]
 
 
+def test_a_list_of_ops_is_worked_through():
+    episode = play(Plays(), limited(ops_given=4))
+    assert episode.stop_reason is StopReason.OPS_DONE
+    assert [len(decision.steps) for decision in episode.decisions] == [1, 1]
+
+
 def test_the_time_cap_is_enforced_between_steps():
     ticks = iter(range(1_000_000))
     episode = play(Plays(("noop",) * 5), limited(max_time_s=30.0), clock=lambda: float(next(ticks)))

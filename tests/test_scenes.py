@@ -1,0 +1,123 @@
+"""Scenes survive packing, and what cannot be packed or read is said in a sentence."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InvalidInput
+from core.scenes import ITEMS, TEXTURES, concat_packed, pack_scenes, read_packed, unpack_scenes
+from core.types import Scene, Sprite
+
+GRID = (3, 2)
+
+
+NAMES = st.one_of(st.sampled_from(TEXTURES + ITEMS), st.text(min_size=1, max_size=3))
+SCENES = st.builds(
+    Scene,
+    step=st.integers(0, 2**32 - 1),
+    grid=st.just(GRID),
+    materials=st.binary(min_size=6, max_size=6).map(tuple),
+    sprites=st.lists(st.builds(Sprite, NAMES, st.integers(0, 2), st.integers(0, 1)), max_size=3).map(tuple),
+    inventory=st.dictionaries(NAMES, st.integers(0, 254), max_size=4),
+    sleeping=st.booleans(),
+)
+
+PLAIN = Scene(
+    step=7,
+    grid=GRID,
+    materials=(0, 1, 2, 3, 4, 5),
+    sprites=(Sprite("player-down", 1, 1), Sprite("cow", 2, 0)),
+    inventory={"health": 9, "wood": 3},
+    sleeping=True,
+)
+
+
+@given(st.lists(SCENES, max_size=4))
+def test_what_is_packed_comes_back_equal(given_scenes: list[Scene]) -> None:
+    assert unpack_scenes(pack_scenes(given_scenes)) == tuple(given_scenes)
+
+
+@given(st.lists(st.lists(SCENES, max_size=2), max_size=3))
+def test_parts_put_together_are_the_whole(parts: list[list[Scene]]) -> None:
+    whole = concat_packed(pack_scenes(part) for part in parts)
+    assert unpack_scenes(whole) == tuple(scene for part in parts for scene in part)
+
+
+def test_putting_parts_together_gives_the_bytes_of_packing_at_once() -> None:
+    later = replace(PLAIN, step=8, sleeping=False, sprites=())
+    assert concat_packed([pack_scenes([PLAIN]), pack_scenes([later])]) == pack_scenes([PLAIN, later])
+
+
+def test_the_items_keep_the_order_in_which_crafter_draws_them() -> None:
+    shuffled = replace(PLAIN, inventory={"wood": 3, "health": 9})
+    assert list(unpack_scenes(pack_scenes([shuffled]))[0].inventory) == ["health", "wood"]
+
+
+def test_columns_can_be_read_without_making_scenes() -> None:
+    packed = read_packed(pack_scenes([PLAIN, replace(PLAIN, step=8, inventory={"health": 4})]))
+    assert packed.steps.tolist() == [7, 8]
+    assert packed.inventory[:, packed.items.index("health")].tolist() == [9, 4]
+    assert packed.materials.shape == (2, 6)
+
+
+def test_the_layout_of_the_first_version_stands() -> None:
+    # Pinned byte by byte: stored episodes and the player in the browser both read it.
+    expected = (
+        b"CSCN\x01\x00\x03\x02\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"
+        + b"\x07\x00\x00\x00"
+        + b"\x01"
+        + b"\x02\x00"
+        + bytes([0, 1, 2, 3, 4, 5])
+        + bytes([9, 255, 255, 255, 255, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255])
+        + bytes([3, 5, 1, 2, 1, 0])
+    )
+    assert pack_scenes([PLAIN]) == expected
+
+
+def test_no_scenes_are_a_blob_too() -> None:
+    assert unpack_scenes(pack_scenes([])) == ()
+    assert unpack_scenes(concat_packed([])) == ()
+
+
+@pytest.mark.parametrize(
+    ("blob", "reason"),
+    [
+        (b"", "too few"),
+        (b"PNG!" + pack_scenes([PLAIN])[4:], "begin"),
+        (pack_scenes([PLAIN])[:-1], "announced"),
+        (pack_scenes([PLAIN]) + b"\0", "announced"),
+        (b"CSCN" + struct.pack("<H", 2) + pack_scenes([PLAIN])[6:], "format 2"),
+        (pack_scenes([PLAIN])[:-6] + bytes([200, 5, 1, 2, 1, 0]), "texture without a name"),
+        (pack_scenes([PLAIN])[:25] + b"\x01\x00" + pack_scenes([PLAIN])[27:], "add up"),
+        (pack_scenes([PLAIN])[:16] + b"\x02\0\0\0[]" + pack_scenes([PLAIN])[20:], "names"),
+    ],
+)
+def test_a_damaged_blob_is_refused_with_the_reason(blob: bytes, reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        unpack_scenes(blob)
+
+
+@pytest.mark.parametrize(
+    ("scene", "reason"),
+    [
+        (replace(PLAIN, grid=(2, 3)), "view where the scenes before"),
+        (replace(PLAIN, materials=(1, 2)), "2 materials"),
+        (replace(PLAIN, inventory={"wood": 255}), "255 of wood"),
+        (replace(PLAIN, inventory={"wood": -1}), "-1 of wood"),
+        (replace(PLAIN, sprites=(Sprite("cow", 300, 0),)), "no room"),
+    ],
+)
+def test_what_the_format_cannot_hold_is_refused(scene: Scene, reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        pack_scenes([PLAIN, scene])
+
+
+def test_views_of_two_sizes_do_not_go_into_one_blob() -> None:
+    other = replace(PLAIN, grid=(2, 3))
+    with pytest.raises(InvalidInput, match="cannot follow"):
+        concat_packed([pack_scenes([PLAIN]), pack_scenes([other])])
