@@ -20,8 +20,7 @@ from typing import Any, cast
 
 from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
-from core.policies.base import PolicyKind
-from core.policies.params import read_params
+from core.policies import checked_policy
 from core.rewards import checked
 from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
 
@@ -134,16 +133,15 @@ def make_run(
     run_id: str | None = None,
     achievements: Collection[str],
     items: Collection[str],
-    policies: Mapping[str, PolicyKind],
 ) -> Run:
     """Check `plan` and expand it to one queued episode per seed and index, a seed's episodes together.
 
-    `achievements` and `items` are the environment's names, `policies` the registered ones; `run_id` is a new random
+    `achievements` and `items` are the environment's names; `run_id` is a new random
     one where None. The run's `config` is the checked plan as plain JSON data.
 
     Raises InvalidSeeds, InvalidReward or InvalidConfig with a sentence that says what is wrong and what to do.
     """
-    plan = _checked_plan(plan, achievements, items, policies)
+    plan = _checked_plan(plan, achievements, items)
     config: dict[str, Any] = json.loads(json.dumps(asdict(plan) | {"engine_version": engine_version}))
     return Run(
         id=uuid.uuid4().hex if run_id is None else _checked_run_id(run_id),
@@ -168,9 +166,7 @@ def checked_limits(limits: Limits) -> Limits:
     )
 
 
-def _checked_plan(
-    plan: LaunchPlan, achievements: Collection[str], items: Collection[str], policies: Mapping[str, PolicyKind]
-) -> LaunchPlan:
+def _checked_plan(plan: LaunchPlan, achievements: Collection[str], items: Collection[str]) -> LaunchPlan:
     seeds = _checked_seeds(plan.seeds)
     episodes_per_seed = _positive(plan.episodes_per_seed, "episodes_per_seed")
     total = len(seeds) * episodes_per_seed
@@ -182,7 +178,7 @@ def _checked_plan(
     return LaunchPlan(
         seeds=seeds,
         episodes_per_seed=episodes_per_seed,
-        policy=_checked_policy(plan.policy, policies),
+        policy=checked_policy(plan.policy),
         reward=checked(plan.reward, achievements=achievements, items=items),
         limits=checked_limits(plan.limits),
         env=checked_config(plan.env.area, plan.env.view, plan.env.length),
@@ -216,15 +212,6 @@ def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     if twice is not None:
         raise InvalidSeeds(f"The seed {twice} is there twice; keep one and raise the episodes per seed instead.")
     return plain
-
-
-def _checked_policy(spec: PolicySpec, policies: Mapping[str, PolicyKind]) -> PolicySpec:
-    """The policy under its registered name, with all its parameters, so that later defaults change nothing."""
-    name = spec.name.strip().casefold()
-    if name not in policies:
-        hint = did_you_mean(spec.name, policies) or "."
-        raise InvalidConfig(f'There is no policy "{spec.name}"{hint} Choose one of: {", ".join(policies)}.')
-    return PolicySpec(name, asdict(read_params(policies[name].params, spec.params, policy=name)))
 
 
 def _checked_run_id(run_id: str) -> str:

@@ -20,8 +20,7 @@ from core.env import CrafterEnv
 from core.env.observation import as_text
 from core.env.rules import ACTIONS
 from core.errors import CraftscopeError, PolicyError, RolloutError
-from core.policies import make_policy
-from core.policies.base import Policy
+from core.policies import HISTORY_LENGTH, Policy, make_policy
 from core.rewards import RewardShaper
 from core.types import (
     Decision,
@@ -43,9 +42,6 @@ from core.types import (
 Clock = Callable[[], float]
 ShouldStop = Callable[[], bool]
 OnError = Literal["record", "raise"]
-
-HISTORY = 16
-"""How many previous decisions a policy is shown."""
 
 _ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
@@ -329,7 +325,7 @@ class _Loop:
                 )
                 text = as_text(observation)
             with _failing_as(StopReason.POLICY_ERROR):
-                return text, self.policy.decide(observation, self.decisions[-HISTORY:]), None
+                return text, self.policy.decide(observation, self.decisions[-HISTORY_LENGTH:]), None
         except _Stop as stop:
             return text, PolicyReply(()), stop
 

@@ -48,7 +48,6 @@ def run_of(run_id: str | None = None, **changes: Any) -> Run:
         run_id=run_id,
         achievements=ACHIEVEMENTS,
         items=ITEMS,
-        policies=POLICIES,
     )
 
 
@@ -330,7 +329,9 @@ def test_an_older_cap_of_zero_is_refused(cap: str):
 
 def test_a_list_of_ops_limits_the_rollout_to_its_length():
     assert limits_from_ops((Op.AGENT, Op.ENV, Op.AGENT)) == Limits(ops_given=3)
-    assert limits_from_ops(ALTERNATION, Limits(max_steps=7, max_ops=4)) == Limits(max_steps=7, max_ops=4, ops_given=len(ALTERNATION))
+    assert limits_from_ops(ALTERNATION, Limits(max_steps=7, max_ops=4)) == Limits(
+        max_steps=7, max_ops=4, ops_given=len(ALTERNATION)
+    )
 
 
 def test_ops_that_do_not_alternate_are_refused_rather_than_played_as_something_else():

@@ -61,6 +61,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self._simulation = Simulation(self.config, draws_picture=self.observe and self.size == AGENT_SIZE)
         self._seed: int | None = None
         self._episode = 0
+        self._current: WorldState | None = None  # of this moment, once something has asked for it
 
     @classmethod
     def from_config(cls, config: EnvConfig, observe: bool = True) -> CrafterEnv:
@@ -84,6 +85,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         if seed is not None:
             self._seed, self._episode = seed, 0
         self._episode = self._episode + 1 if episode is None else episode
+        self._current = None
         picture = self._simulation.start(cast(int, self._seed), self._episode)
         return self._observed(picture), self._info(0.0)
 
@@ -97,6 +99,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         """
         number = checked_action(action)
         self._require_world()
+        self._current = None
         picture, reward = self._simulation.advance(number)
         truncated = self._simulation.step_count >= self.config.length
         return self._observed(picture), reward, self._simulation.is_dead, truncated, self._info(reward)
@@ -147,6 +150,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         Raises InvalidSnapshot where it cannot be used; this environment is then as it was.
         """
         state = unpack_snapshot(blob, self.config)
+        self._current = None
         self._simulation.load(state)
         self._seed, self._episode = state.seed, state.episode
 
@@ -185,7 +189,9 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
 
     def _state(self) -> WorldState:
         self._require_world()
-        return self._simulation.state()
+        if self._current is None:
+            self._current = self._simulation.state()
+        return self._current
 
     def _require_world(self) -> None:
         if self._seed is None:
@@ -196,7 +202,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
             return picture
         if not self.observe:
             return np.zeros((self.size[1], self.size[0], 3), np.uint8)
-        return self._draw(self._simulation.state(), self.size)
+        return self._draw(self._state(), self.size)
 
     def _draw(self, state: WorldState, size: tuple[int, int]) -> NDArray[np.uint8]:
         noise_seed = (state.seed, state.episode, state.step)

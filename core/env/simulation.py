@@ -87,8 +87,10 @@ class OrderedWorld(engine.World):
 
     @property
     def materials(self) -> NDArray[np.uint8]:
-        """A copy of the material ids, uint8 (width, height)."""
-        return self._mat_map.copy()
+        """A copy of the material ids, uint8 (width, height), not to be written to."""
+        materials = self._mat_map.copy()
+        materials.flags.writeable = False
+        return materials
 
     def chunk_members(self) -> Iterator[tuple[engine.Chunk, Members]]:
         """Every chunk that ever held a thing, in order of first insertion."""

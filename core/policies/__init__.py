@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from core.errors import InvalidConfig, did_you_mean
@@ -43,15 +44,18 @@ def make_policy(spec: PolicySpec, *, seed: int, max_actions: int) -> Policy:
 
 
 def checked_policy(spec: PolicySpec) -> PolicySpec:
-    """The spec under its canonical name, with parameters known to be good. Raises InvalidConfig as `make_policy`."""
+    """The spec under its registered name with all its parameters, so that later defaults change nothing of it.
+
+    Raises InvalidConfig as `make_policy`.
+    """
     kind = _kind(spec.name)
-    read_params(kind.params, spec.params, policy=kind.name)
-    return PolicySpec(kind.name, dict(spec.params))
+    params: Any = read_params(kind.params, spec.params, policy=kind.name)
+    return PolicySpec(kind.name, asdict(params))
 
 
 def _kind(name: str) -> PolicyKind:
     kind = POLICIES.get(name.strip().casefold())
     if kind is None:
-        accepted = ", ".join(POLICIES)
-        raise InvalidConfig(f'There is no policy "{name}"{did_you_mean(name, POLICIES)}. Accepted: {accepted}.')
+        hint = did_you_mean(name, POLICIES) or "."
+        raise InvalidConfig(f'There is no policy "{name}"{hint} Choose one of: {", ".join(POLICIES)}.')
     return kind

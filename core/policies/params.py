@@ -27,7 +27,7 @@ def read_params(kind: type[Params], given: Mapping[str, Any], *, policy: str) ->
         if name not in known:
             accepted = ", ".join(known) or "none"
             raise InvalidConfig(
-                f'The policy "{policy}" has no parameter "{name}"{did_you_mean(name, known)}. It has: {accepted}.'
+                f'The policy "{policy}" has no parameter "{name}"{did_you_mean(name, known) or "."} It has: {accepted}.'
             )
     return kind(**{name: _checked(value, known[name], policy) for name, value in given.items()})
 

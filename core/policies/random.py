@@ -44,7 +44,7 @@ class RandomPolicy:
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
         """Looks at nothing and draws."""
         count = int(self._random.integers(self._fewest, self._most + 1))
-        actions = [ACTIONS[i] for i in self._random.integers(0, len(ACTIONS), size=count)]
+        actions = [ACTIONS[int(self._random.integers(len(ACTIONS)))] for _ in range(count)]
         noun = "action" if count == 1 else "actions"
         return call_interact(actions, f"{count} {noun} drawn at random.", max_actions=self._max_actions)
 

@@ -46,7 +46,7 @@ class ScriptedParams:
     """How the script acts."""
 
     max_actions: int = integer(
-        5, label="Most actions in a call", description="Cut down to the launch's own limit.", low=1, high=100
+        5, label="Most actions in a call", description="Cut down to the launch's own limit.", low=1, high=10
     )
 
 

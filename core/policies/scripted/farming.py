@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.env.observation import Observation
-from core.env.rules import SEMANTIC_IDS, WALKABLE
+from core.env.rules import DIRECTIONS, SEMANTIC_IDS, WALKABLE
 from core.policies.scripted.captions import way
 from core.policies.scripted.crafting import standable
 from core.policies.scripted.pathfinding import FAR
 from core.policies.scripted.shelter import WALLS, retreat
-from core.policies.scripted.situation import GROWN, Cell, Mask, Memory, Plan, Situation, neighbours
+from core.policies.scripted.situation import (
+    GROWN,
+    Cell,
+    Mask,
+    Memory,
+    Plan,
+    Situation,
+    around,
+    neighbours,
+    shifted,
+)
 
 UPDATE_RADIUS = 18  # the engine lets nothing grow that is further away than this
 FENCE_STONES = 3
-MAX_STEPS_TO_FIELD = 30
+STEPS_PER_OPEN_SIDE = 5  # to put a stone there
+MAX_STEPS_TO_FIELD = 45  # with those for the fence
 
 
 def watch_plants(observation: Observation, memory: Memory) -> None:
@@ -43,9 +55,7 @@ def pick_sapling(situation: Situation, memory: Memory) -> Plan | None:
 
 def plant_sapling(situation: Situation, memory: Memory) -> Plan | None:
     """Plants where few stones make a fence, once there are enough of them."""
-    if not situation.has("sapling") or memory.grown:
-        return None
-    if not situation.has("stone", FENCE_STONES):
+    if not situation.has("sapling") or memory.grown or not situation.has("stone", FENCE_STONES):
         return None
     field = _field(situation)
     if field is None:
@@ -103,35 +113,24 @@ def tend(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def _within(situation: Situation, center: Cell, distance: int) -> Mask:
-    width, height = situation.map.shape
-    xs, ys = np.arange(width)[:, None], np.arange(height)[None, :]
+    xs, ys = np.indices(situation.map.shape)
     return np.abs(xs - center[0]) + np.abs(ys - center[1]) <= distance
 
 
 def _field(situation: Situation) -> Cell | None:
-    """The grass cell that is nearest when each open side counts as five steps more."""
-    walls = np.pad(situation.where(*WALLS), 1)
-    free = np.pad(situation.where(*WALKABLE, "player"), 1)
-    sides = [(0, 1), (2, 1), (1, 0), (1, 2)]
-    width, height = situation.map.shape
-    count = _count(walls, sides, width, height)
-    fencible = count + _count(free, sides, width, height) == 4
-    steps = np.where(situation.where("grass") & fencible, situation.steps + 5 * (4 - count), FAR)
-    cows = situation.where("cow", "zombie")
-    steps[_near(cows)] += 10
+    """The grass cell that is nearest when each open side counts as some steps more, and creatures near as many."""
+    walls = _sides(situation.where(*WALLS))
+    can_be_fenced = walls + _sides(situation.where("player", *WALKABLE)) == 4
+    steps = situation.steps + STEPS_PER_OPEN_SIDE * (4 - walls)
+    steps[around(around(situation.where("cow", "zombie")))] += 2 * STEPS_PER_OPEN_SIDE
+    steps = np.where(situation.where("grass") & can_be_fenced, steps, FAR)
     x, y = (int(i) for i in np.unravel_index(steps.argmin(), steps.shape))
-    return (x, y) if steps[x, y] <= MAX_STEPS_TO_FIELD + 15 else None
+    return (x, y) if steps[x, y] <= MAX_STEPS_TO_FIELD else None
 
 
-def _count(padded: Mask, sides: list[Cell], width: int, height: int) -> np.ndarray:
-    return sum(padded[dx : dx + width, dy : dy + height].astype(int) for dx, dy in sides)  # type: ignore[return-value]
-
-
-def _near(mask: Mask) -> Mask:
-    padded = np.pad(mask, 2)
-    width, height = mask.shape
-    near = np.zeros_like(mask)
-    for dx in range(5):
-        for dy in range(5):
-            near |= padded[dx : dx + width, dy : dy + height]
-    return near
+def _sides(mask: Mask) -> NDArray[np.int64]:
+    """How many of the four sides of each cell are in the mask."""
+    count = np.zeros(mask.shape, np.int64)
+    for direction in DIRECTIONS.values():
+        count += shifted(mask, direction, fill=False)
+    return count

@@ -15,12 +15,12 @@ from core.policies.scripted.captions import way
 from core.policies.scripted.pathfinding import FAR
 from core.policies.scripted.situation import (
     Cell,
-    Mask,
     Memory,
     Plan,
     Situation,
     move_towards,
     neighbours,
+    shifted,
     step_towards,
 )
 
@@ -118,24 +118,19 @@ def _nearest_room(situation: Situation) -> _Room | None:
     for direction in ((1, 0), (0, 1)):
         side = (direction[1], direction[0])
         other = (-direction[0], -direction[1])
-        beside = _shift(walls, side) & _shift(walls, (-side[0], -side[1]))
+        beside = shifted(walls, side, fill=False) & shifted(walls, (-side[0], -side[1]), fill=False)
         room = (ground | to_dig) & beside
-        room &= _shift(room, direction)
+        room &= shifted(room, direction, fill=False)
         far_end = (2 * direction[0], 2 * direction[1])
-        ends_open = (~_shift(walls, other)).astype(int) + (~_shift(walls, far_end)).astype(int)
-        ends_fit = _shift(walls | ground, other) & _shift(walls | ground, far_end)
-        stones = situation.inventory["stone"] + to_dig.astype(int) + _shift(to_dig, direction).astype(int)
-        steps = np.minimum(situation.steps, _shift(situation.steps, direction, FAR)) + 3 * ends_open
+        ends_open = (~shifted(walls, other, fill=False)).astype(int) + (~shifted(walls, far_end, fill=False)).astype(
+            int
+        )
+        ends_fit = shifted(walls | ground, other, fill=False) & shifted(walls | ground, far_end, fill=False)
+        stones = situation.inventory["stone"] + to_dig.astype(int) + shifted(to_dig, direction, fill=False).astype(int)
+        steps = np.minimum(situation.steps, shifted(situation.steps, direction, fill=FAR)) + 3 * ends_open
         steps = np.where(room & ends_fit & (stones >= ends_open), steps, FAR)
         x, y = (int(i) for i in np.unravel_index(steps.argmin(), steps.shape))
         if steps[x, y] <= MAX_STEPS_TO_ROOM and (best is None or steps[x, y] < best.steps):
             cells = ((x, y), step_towards((x, y), direction))
             best = _Room(cells, direction, int(steps[x, y]))
     return best
-
-
-def _shift(mask: Mask, direction: Cell, fill: int | bool = False) -> Mask:
-    """The mask as seen from one step in the direction: result[x, y] = mask[x + dx, y + dy]."""
-    (dx, dy), (width, height) = direction, mask.shape
-    padded = np.pad(mask, 2, constant_values=fill)
-    return padded[2 + dx : 2 + dx + width, 2 + dy : 2 + dy + height]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from core.policies.scripted.pathfinding import BLOCKED, FAR, Distances, aim, flo
 
 Cell = tuple[int, int]
 Mask = NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
 
 GROWN = 305  # steps until a plant is ripe, with a margin for those that were not counted
 DUSK_LIGHT = 0.5  # daylight below which zombies begin to gather on grass
@@ -82,7 +84,7 @@ class Situation:
         """The name of what stands on a cell; "none" outside the world."""
         x, y = cell
         inside = 0 <= x < self.map.shape[0] and 0 <= y < self.map.shape[1]
-        return SEMANTIC_NAMES[self.map[x, y]] if inside else "none"
+        return SEMANTIC_NAMES[int(self.map[x, y])] if inside else "none"
 
     @property
     def faced(self) -> Cell:
@@ -129,8 +131,7 @@ class Situation:
     def distances(self) -> Distances:
         """Steps to everything, with digging, felling and bridging where the tools are at hand."""
         costs = _enter_costs(self)
-        padded = np.pad(costs, 1, constant_values=BLOCKED)
-        return flood(padded.ravel().tolist(), self._index(self.position), self._offsets)
+        return flood(bordered(costs, 1, fill=BLOCKED).ravel().tolist(), self._index(self.position), self._offsets)
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:
@@ -227,21 +228,34 @@ def neighbours(cell: Cell) -> list[Cell]:
     return [step_towards(cell, direction) for direction in DIRECTIONS.values()]
 
 
+def bordered(array: NDArray[Number], cells: int, *, fill: int) -> NDArray[Number]:
+    """The map with a border of `fill` around. (`np.pad` does the same ten times slower on maps of this size.)"""
+    width, height = array.shape
+    framed = np.full((width + 2 * cells, height + 2 * cells), fill, array.dtype)
+    framed[cells:-cells, cells:-cells] = array
+    return framed
+
+
+def shifted(array: NDArray[Number], direction: Cell, *, fill: int) -> NDArray[Number]:
+    """The map as seen from one or two steps away: result[x, y] = array[x + dx, y + dy], `fill` beyond the edge."""
+    (dx, dy), (width, height) = direction, array.shape
+    padded = bordered(array, 2, fill=fill)
+    return padded[2 + dx : 2 + dx + width, 2 + dy : 2 + dy + height]
+
+
 def around(mask: Mask, *, corners: bool = True) -> Mask:
     """The cells of a mask and those next to them, with or without the diagonal ones."""
-    padded = np.pad(mask, 1)
-    width, height = mask.shape
     wide = np.zeros_like(mask)
-    for dx in (0, 1, 2):
-        for dy in (0, 1, 2):
-            if corners or dx == 1 or dy == 1:
-                wide |= padded[dx : dx + width, dy : dy + height]
+    for dx in (-1, 0, 1):
+        for dy in (-1, 0, 1):
+            if corners or dx == 0 or dy == 0:
+                wide |= shifted(mask, (dx, dy), fill=False)
     return wide
 
 
 def _flat(mask: Mask) -> list[bool]:
     """The mask with a border of False around, as a flat list: quicker to look up one by one."""
-    return np.pad(mask, 1).ravel().tolist()
+    return bordered(mask, 1, fill=False).ravel().tolist()
 
 
 def _enter_costs(situation: Situation) -> NDArray[np.int64]:

@@ -1,0 +1,51 @@
+"""The registered policies and their parameters."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidConfig
+from core.policies import POLICIES, checked_policy, make_policy
+from core.types import PolicySpec
+
+
+def test_every_policy_is_registered_under_its_own_name_and_can_be_made():
+    for name, kind in POLICIES.items():
+        policy = make_policy(PolicySpec(name), seed=1, max_actions=5)
+        assert policy.name == kind.name == name
+        assert kind.label and kind.description.endswith(".")
+        policy.close()
+
+
+def test_every_parameter_tells_a_form_what_it_is():
+    for kind in POLICIES.values():
+        for field in fields(kind.params):
+            assert field.metadata["label"]
+            assert field.metadata["description"].endswith(".")
+            assert field.metadata["low"] <= field.default <= field.metadata["high"]
+
+
+def test_an_unknown_policy_is_refused_with_the_nearest_name():
+    with pytest.raises(InvalidConfig, match='no policy "scriptd"; did you mean "scripted"') as refusal:
+        make_policy(PolicySpec("scriptd"), seed=1, max_actions=5)
+    assert "Choose one of: scripted, random." in str(refusal.value)
+
+
+def test_a_name_is_matched_without_regard_to_case_and_space():
+    assert checked_policy(PolicySpec(" Random ", {"max_actions": 2})) == PolicySpec(
+        "random", {"min_actions": 1, "max_actions": 2}
+    )
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_name():
+    with pytest.raises(InvalidConfig, match='no parameter "max_action"; did you mean "max_actions"'):
+        checked_policy(PolicySpec("random", {"max_action": 3}))
+
+
+@pytest.mark.parametrize("value", [0, -1, 101, 2.0, True, "3", None])
+def test_a_value_that_is_no_whole_number_in_range_is_refused(value: Any):
+    with pytest.raises(InvalidConfig, match="whole number from 1 to 100"):
+        make_policy(PolicySpec("random", {"max_actions": value}), seed=1, max_actions=5)
