@@ -16,7 +16,7 @@ class RewardSummary:
 
     indicator_sum: decisions that earned something positive or unlocked something.
     reward_sum: the shaped return. resource_reward: its inventory and achievement-count part, before lambda.
-    new_achievements_total: unlocks, counted per decision. lambda_: the effective one.
+    new_achievements_total: unlocks, counted per decision.
     unique_achievements: in order of their unlock. final_achievements: true in the last state, in Crafter's order.
     """
 
@@ -26,7 +26,7 @@ class RewardSummary:
     new_achievements_total: int
     mode: str
     strategy: str
-    lambda_: float
+    effective_lambda: float
     step_beta: float
     weights: dict[str, float]
     k_limits: dict[str, int]
@@ -61,7 +61,7 @@ def reward_summary(config: RewardConfig, decisions: Sequence[Decision]) -> Rewar
         new_achievements_total=sum(decision.ach_delta for decision in decisions),
         mode=config.mode,
         strategy=config.strategy,
-        lambda_=config.effective_lambda,
+        effective_lambda=config.effective_lambda,
         step_beta=config.step_beta,
         weights=dict(config.weights),
         k_limits=dict(config.k_limits),

@@ -38,7 +38,7 @@ def test_achievements_are_named_in_the_order_they_came(episode: Episode):
 
 def test_the_configuration_stands_beside_the_sums(episode: Episode):
     summary = reward_summary(episode.spec.reward, episode.decisions)
-    assert (summary.strategy, summary.lambda_, summary.step_beta) == ("per_achievement", 1.0, 0.5)
+    assert (summary.strategy, summary.effective_lambda, summary.step_beta) == ("per_achievement", 1.0, 0.5)
 
 
 def test_an_episode_without_a_decision_earned_nothing():

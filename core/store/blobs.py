@@ -1,0 +1,105 @@
+"""Bytes as they lie in blob columns: JSON of typed records, compressed where that pays. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import msgspec
+import zstandard
+
+from core.errors import StoreCorrupt
+
+MAX_BLOB_BYTES: Final = 1 << 30
+"""A frame that announces more than this when unpacked is taken for damage."""
+
+_LEVEL: Final = 3
+
+T = TypeVar("T")
+
+
+class _ThreadTools(threading.local):
+    """Compressors may not be shared between threads at the same time, and are dear to make."""
+
+    def __init__(self) -> None:
+        self.encoder = msgspec.json.Encoder()
+        self.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_dict_id=False)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_tools = _ThreadTools()
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+def to_json(record: object) -> bytes:
+    """A typed record as JSON."""
+    try:
+        return _tools.encoder.encode(record)
+    except UnicodeEncodeError:
+        # Models emit half a surrogate pair now and then; UTF-8 cannot hold it, an escape can.
+        return json.dumps(msgspec.to_builtins(record)).encode("ascii")
+
+
+def from_json(text: bytes, kind: type[T], what: str) -> T:
+    """The record that `to_json` wrote. Raises StoreCorrupt, which names `what`."""
+    try:
+        try:
+            return _decoder(kind).decode(text)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            return msgspec.convert(json.loads(text), kind)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(what, error) from error
+
+
+class Dictionary:
+    """Bytes that later blobs resemble; a blob that was compressed with it can only be read with it.
+
+    The first decision of an episode serves the others: they share most of their text. Safe to use from many threads
+    for reading; writing is for one thread.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        dictionary = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        self._dictionary = dictionary
+        self._decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
+        self._compressor: zstandard.ZstdCompressor | None = None
+
+    def compress(self, data: bytes) -> bytes:
+        """One zstd frame with its size and a checksum."""
+        if self._compressor is None:
+            self._dictionary.precompute_compress(level=_LEVEL)  # pyright: ignore[reportUnknownMemberType]
+            self._compressor = zstandard.ZstdCompressor(
+                level=_LEVEL, dict_data=self._dictionary, write_checksum=True, write_dict_id=False
+            )
+        return self._compressor.compress(data)
+
+    def decompress(self, blob: bytes) -> bytes:
+        """What `compress` was given. Raises ZstdError."""
+        return self._decompressor.decompress(blob)
+
+
+def compress(data: bytes, dictionary: Dictionary | None = None) -> bytes:
+    """One zstd frame with its size and a checksum."""
+    return dictionary.compress(data) if dictionary else _tools.compressor.compress(data)
+
+
+def decompress(blob: bytes, what: str, dictionary: Dictionary | None = None) -> bytes:
+    """What `compress` was given. Raises StoreCorrupt, which names `what`."""
+    try:
+        if zstandard.frame_content_size(blob) > MAX_BLOB_BYTES:
+            raise zstandard.ZstdError("it announces an absurd size")
+        return dictionary.decompress(blob) if dictionary else _tools.decompressor.decompress(blob)
+    except zstandard.ZstdError as error:
+        raise _damaged(what, error) from error
+
+
+def _damaged(what: str, error: Exception) -> StoreCorrupt:
+    return StoreCorrupt(f"{what} is stored but cannot be read ({error}). The rest of the database can still be used.")

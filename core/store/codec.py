@@ -1,0 +1,343 @@
+"""Decisions and world states as compact, versioned JSON.
+
+What other tables hold is not said again: reward components, scenes and `store_ms` come from there. Facts are
+positional: an episode's `Layout` names each slot once. A decision carries the facts before its first step whole, and
+of each step only the slots that changed. Parts of a model request that come again in every call (messages, tools) are
+stored once an episode and referred to by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from core.errors import StoreTooNew
+from core.store.blobs import compress, decompress, from_json, to_json
+from core.types import (
+    Decision,
+    EpisodeError,
+    ModelCall,
+    RewardBreakdown,
+    RewardComponent,
+    Scene,
+    StateFacts,
+    StateRecord,
+    Step,
+    Timing,
+    ToolCall,
+)
+
+VERSION: Final = 1
+
+_TERMINATED: Final = 1
+_TRUNCATED: Final = 2
+
+Versioned = TypeVar("Versioned", "StartRecord", "Payload")
+Slots = list[int | None]
+Ranges = list[tuple[int, int]]
+
+
+class Layout(msgspec.Struct, frozen=True, array_like=True):
+    """The names behind the slots of facts: achievements, inventory, achievement counts; then come x and y."""
+
+    achievements: tuple[str, ...]
+    inventory: tuple[str, ...]
+    counts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, states: Iterable[StateFacts]) -> Layout:
+        """A layout with a slot for each name that occurs."""
+        achievements, inventory, counts = dict[str, None](), dict[str, None](), dict[str, None]()
+        for facts in states:
+            achievements.update(dict.fromkeys(facts.achievements))
+            inventory.update(dict.fromkeys(facts.inventory))
+            counts.update(dict.fromkeys(facts.achievement_counts))
+        return cls(tuple(achievements), tuple(inventory), tuple(counts))
+
+    def covers(self, facts: StateFacts) -> bool:
+        """Whether every name of the facts has a slot."""
+        return (
+            facts.achievements.keys() <= set(self.achievements)
+            and facts.inventory.keys() <= set(self.inventory)
+            and facts.achievement_counts.keys() <= set(self.counts)
+        )
+
+    def slots(self, facts: StateFacts) -> Slots:
+        """Positional facts; None where a name is absent."""
+        x, y = facts.position or (None, None)
+        return [
+            *(
+                None if unlocked is None else int(unlocked)
+                for unlocked in map(facts.achievements.get, self.achievements)
+            ),
+            *map(facts.inventory.get, self.inventory),
+            *map(facts.achievement_counts.get, self.counts),
+            x,
+            y,
+        ]
+
+    def facts(self, slots: Slots) -> StateFacts:
+        """The facts that `slots` was made from."""
+        n, m = len(self.achievements), len(self.achievements) + len(self.inventory)
+        x, y = slots[-2:]
+        return StateFacts(
+            achievements={k: bool(v) for k, v in zip(self.achievements, slots[:n], strict=True) if v is not None},
+            inventory={k: v for k, v in zip(self.inventory, slots[n:m], strict=True) if v is not None},
+            achievement_counts={k: v for k, v in zip(self.counts, slots[m:-2], strict=True) if v is not None},
+            position=None if x is None or y is None else (x, y),
+        )
+
+
+class StartRecord(msgspec.Struct, frozen=True):
+    """The world after reset, without its scene, and the layout of the whole episode."""
+
+    v: int
+    layout: Layout
+    facts: Slots
+    state_digest: str
+    world_digest: str
+
+
+class StepRecord(msgspec.Struct, frozen=True, array_like=True):
+    """One step. changes: slot, value, slot, value, ... against the state before it."""
+
+    action: str
+    env_reward: float
+    flags: int
+    changes: Slots
+    state_digest: str
+    world_digest: str
+
+
+class TimingRecord(msgspec.Struct, frozen=True, array_like=True):
+    """Seconds on the episode's clock, as in `Timing`."""
+
+    agent_request_start_s: float
+    agent_response_s: float
+    decision_ready_s: float
+    env_steps_s: tuple[tuple[float, float], ...]
+
+
+class Payload(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A decision without what other tables hold. layout: None where the episode's fits.
+
+    request_parts: for each list in the model call's request, which of the episode's parts it consists of, as ranges.
+    """
+
+    v: int
+    observation: str
+    before: Slots
+    timing: TimingRecord
+    strategy: str
+    effective_lambda: float
+    steps: tuple[StepRecord, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    not_executed: tuple[str, ...] = ()
+    new_achievements: tuple[str, ...] = ()
+    credited_achievements: tuple[str, ...] = ()
+    unlocked: tuple[str, ...] = ()
+    unique_unlocked: tuple[str, ...] = ()
+    model_call: ModelCall | None = None
+    request_parts: dict[str, Ranges] = {}
+    error: EpisodeError | None = None
+    warning: str | None = None
+    layout: Layout | None = None
+
+
+class RequestParts:
+    """The parts of model requests that an episode has stored so far, by content."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+
+    def known(self, number: int, part: bytes) -> None:
+        """Take over a part that is stored already."""
+        self._numbers[part] = number
+
+    def split(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Ranges], dict[int, bytes]]:
+        """(the request without its lists, where their items are, items that are new by number). Changes nothing."""
+        rest = dict[str, Any]()
+        places = dict[str, Ranges]()
+        new = dict[bytes, int]()
+        for key, value in request.items():
+            if not isinstance(value, list):
+                rest[key] = value
+                continue
+            numbers: list[int] = []
+            for item in value:  # pyright: ignore[reportUnknownVariableType]
+                part = to_json(item)  # pyright: ignore[reportUnknownArgumentType]
+                number = self._numbers.get(part)
+                numbers.append(number if number is not None else new.setdefault(part, len(self._numbers) + len(new)))
+            places[key] = _ranges(numbers)
+        return rest, places, {number: part for part, number in new.items()}
+
+
+def encode_start(initial: StateRecord) -> tuple[Layout, bytes]:
+    """The episode's layout, and its start as a blob."""
+    layout = Layout.of([initial.facts])
+    record = StartRecord(VERSION, layout, layout.slots(initial.facts), initial.state_digest, initial.world_digest)
+    return layout, compress(to_json(record))
+
+
+def decode_start(blob: bytes, what: str) -> StartRecord:
+    """What `encode_start` wrote. Raises StoreCorrupt, StoreTooNew."""
+    return _known_version(from_json(decompress(blob, what), StartRecord, what), what)
+
+
+def start_state(record: StartRecord, scene: Scene) -> StateRecord:
+    """The world after reset."""
+    return StateRecord(record.layout.facts(record.facts), scene, record.state_digest, record.world_digest)
+
+
+def encode_decision(
+    decision: Decision, layout: Layout | None, request: tuple[dict[str, Any], dict[str, Ranges]]
+) -> bytes:
+    """A decision as JSON. layout: the episode's. request: as `RequestParts.split` gave it."""
+    states = [decision.before, *(step.state.facts for step in decision.steps)]
+    own_layout = None if layout is not None and all(map(layout.covers, states)) else Layout.of(states)
+    slots = list(map((own_layout or layout or Layout((), (), ())).slots, states))
+    model_call, timing, reward = decision.model_call, decision.timing, decision.reward
+    return to_json(
+        Payload(
+            v=VERSION,
+            observation=decision.observation,
+            before=slots[0],
+            timing=TimingRecord(
+                timing.agent_request_start_s, timing.agent_response_s, timing.decision_ready_s, timing.env_steps_s
+            ),
+            strategy=reward.strategy,
+            effective_lambda=reward.effective_lambda,
+            steps=tuple(map(_step_record, decision.steps, slots, slots[1:])),
+            tool_calls=decision.tool_calls,
+            not_executed=decision.not_executed,
+            new_achievements=reward.new_achievements,
+            credited_achievements=reward.credited_achievements,
+            unlocked=decision.unlocked,
+            unique_unlocked=decision.unique_unlocked,
+            model_call=None if model_call is None else replace(model_call, request=request[0]),
+            request_parts=request[1],
+            error=decision.error,
+            warning=decision.warning,
+            layout=own_layout,
+        )
+    )
+
+
+def decode_payload(text: bytes, what: str) -> Payload:
+    """What `encode_decision` wrote. Raises StoreCorrupt, StoreTooNew."""
+    return _known_version(from_json(text, Payload, what), what)
+
+
+def build_decision(
+    payload: Payload,
+    *,
+    index: int,
+    step_start: int,
+    layout: Layout | None,
+    scenes: Sequence[Scene],
+    components: tuple[RewardComponent, ...],
+    store_ms: float | None,
+    request_parts: Mapping[int, Any],
+) -> Decision:
+    """The decision that was recorded, from its payload and what the other tables hold of it.
+
+    scenes: one a step. request_parts: at least those that the payload refers to.
+    """
+    slots = payload.before
+    layout = payload.layout or layout or Layout((), (), ())
+    steps: list[Step] = []
+    for offset, (record, scene) in enumerate(zip(payload.steps, scenes, strict=True)):
+        slots = _changed(slots, record.changes)
+        steps.append(
+            Step(
+                index=step_start + offset,
+                action=record.action,
+                env_reward=record.env_reward,
+                terminated=bool(record.flags & _TERMINATED),
+                truncated=bool(record.flags & _TRUNCATED),
+                state=StateRecord(layout.facts(slots), scene, record.state_digest, record.world_digest),
+            )
+        )
+    timing = payload.timing
+    return Decision(
+        index=index,
+        observation=payload.observation,
+        tool_calls=payload.tool_calls,
+        steps=tuple(steps),
+        not_executed=payload.not_executed,
+        before=layout.facts(payload.before),
+        reward=RewardBreakdown(
+            strategy=payload.strategy,
+            effective_lambda=payload.effective_lambda,
+            components=components,
+            new_achievements=payload.new_achievements,
+            credited_achievements=payload.credited_achievements,
+        ),
+        unlocked=payload.unlocked,
+        unique_unlocked=payload.unique_unlocked,
+        timing=Timing(
+            agent_request_start_s=timing.agent_request_start_s,
+            agent_response_s=timing.agent_response_s,
+            env_steps_s=timing.env_steps_s,
+            decision_ready_s=timing.decision_ready_s,
+            store_ms=store_ms,
+        ),
+        model_call=_whole_call(payload, request_parts),
+        error=payload.error,
+        warning=payload.warning,
+    )
+
+
+def facts_of(payload: Payload, layout: Layout | None) -> tuple[StateFacts, StateFacts]:
+    """The facts before and after a decision."""
+    layout = payload.layout or layout or Layout((), (), ())
+    slots = payload.before
+    for record in payload.steps:
+        slots = _changed(slots, record.changes)
+    return layout.facts(payload.before), layout.facts(slots)
+
+
+def _step_record(step: Step, before: Slots, after: Slots) -> StepRecord:
+    changes = [part for slot, value in enumerate(after) if value != before[slot] for part in (slot, value)]
+    flags = _TERMINATED * step.terminated | _TRUNCATED * step.truncated
+    state = step.state
+    return StepRecord(step.action, step.env_reward, flags, changes, state.state_digest, state.world_digest)
+
+
+def _changed(slots: Slots, changes: Slots) -> Slots:
+    after = list(slots)
+    for slot, value in zip(changes[::2], changes[1::2], strict=True):
+        after[slot or 0] = value
+    return after
+
+
+def _whole_call(payload: Payload, request_parts: Mapping[int, Any]) -> ModelCall | None:
+    if payload.model_call is None:
+        return None
+    lists = {
+        key: [request_parts[number] for start, end in ranges for number in range(start, end)]
+        for key, ranges in payload.request_parts.items()
+    }
+    return replace(payload.model_call, request={**payload.model_call.request, **lists})
+
+
+def _ranges(numbers: Sequence[int]) -> Ranges:
+    ranges: Ranges = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number:
+            ranges[-1] = (ranges[-1][0], number + 1)
+        else:
+            ranges.append((number, number + 1))
+    return ranges
+
+
+def _known_version(record: Versioned, what: str) -> Versioned:
+    if record.v > VERSION:
+        raise StoreTooNew(
+            f"{what} was written by a newer Craftscope (format {record.v}; this version reads up to {VERSION}). "
+            "Update Craftscope to see it."
+        )
+    return record

@@ -1,0 +1,74 @@
+"""Deleting episodes, and giving their space back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, delete, exists, select, update
+
+from core.errors import StoreError
+from core.store.database import Database
+from core.store.tables import episodes, runs, store_meta
+from core.types import EpisodeStatus
+
+CHUNK: Final = 50
+"""So many episodes a transaction: others that write wait for 61 ms at most."""
+
+_VACUUM_PAGES: Final = 2000
+
+
+def delete_episodes(database: Database, ids: Sequence[str]) -> int:
+    """Delete episodes, and runs that have none left. Raises StoreError where one is running: nothing is deleted."""
+    with database.reading() as connection:
+        for chunk in _chunks(ids):
+            _refuse_running(connection, chunk)
+    deleted = 0
+    for chunk in _chunks(ids):
+        with database.writing() as connection:
+            _refuse_running(connection, chunk)  # a queued one may have been claimed since
+            deleted += _delete(connection, chunk)
+    if deleted and database.is_sqlite:
+        _shrink(database)
+    return deleted
+
+
+def _chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
+
+
+def _refuse_running(connection: Connection, ids: Sequence[str]) -> None:
+    running = episodes.c.status == EpisodeStatus.RUNNING.value
+    found = connection.scalar(select(episodes.c.uuid).where(episodes.c.uuid.in_(ids), running).limit(1))
+    if found is not None:
+        raise StoreError(f"Episode {found} is still running. Stop it first, then delete it.")
+
+
+def _delete(connection: Connection, ids: Sequence[str]) -> int:
+    rows = connection.execute(select(episodes.c.id, episodes.c.run_id).where(episodes.c.uuid.in_(ids))).all()
+    if not rows:
+        return 0
+    connection.execute(delete(episodes).where(episodes.c.id.in_([row.id for row in rows])))
+    is_left = exists().where(episodes.c.run_id == runs.c.id)
+    connection.execute(delete(runs).where(runs.c.id.in_({row.run_id for row in rows}), ~is_left))
+    connection.execute(update(store_meta).values(generation=store_meta.c.generation + 1))
+    return len(rows)
+
+
+def _shrink(database: Database) -> None:
+    """Give free pages back to the file system, a few at a time. (PostgreSQL's autovacuum does so by itself.)"""
+    with database.outside_transaction() as connection:
+        while (free := _pragma(connection, "freelist_count")) > 0:
+            # executescript runs it to its end; execute would free a single page.
+            connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+            if _pragma(connection, "freelist_count") >= free:
+                break
+        # Only a checkpoint makes the file itself shorter. Others may be reading: what cannot be done now is done later.
+        busy_timeout = _pragma(connection, "busy_timeout")
+        connection.execute("PRAGMA busy_timeout = 1000").close()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        connection.execute(f"PRAGMA busy_timeout = {busy_timeout}").close()
+
+
+def _pragma(connection: Any, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

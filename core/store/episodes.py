@@ -1,0 +1,295 @@
+"""One episode read back: its start, decisions, scenes and reward facts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
+from core.scenes import concat_packed, unpack_scenes
+from core.store.blobs import Dictionary, decompress, from_json
+from core.store.browse import one
+from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, facts_of, start_state
+from core.store.ids import episode_key
+from core.store.packs import RewardFacts, RewardFactsWriter, unpack
+from core.store.records import DecisionSummary
+from core.store.tables import (
+    AnyRow,
+    AnySelect,
+    component_types,
+    decision_payloads,
+    decisions,
+    episode_packs,
+    episode_starts,
+    request_parts,
+    reward_components,
+    scene_chunks,
+)
+from core.types import Decision, Episode, Outcome, RewardComponent, Scene, StateRecord
+
+_INT_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What all decisions of an episode need to be read: how to call it, its names, its dictionary."""
+
+    key: int
+    what: str
+    layout: Layout | None
+    dictionary: Dictionary | None
+
+    @classmethod
+    def of(cls, connection: Connection, key: int, episode_id: str) -> _Reader:
+        what = f"Episode {episode_id}"
+        first = connection.scalar(
+            _payloads(key).where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob)
+        )
+        dictionary = None if first is None else Dictionary(decompress(first, f"Decision 0 of {what}"))
+        return cls(key, what, stored_layout(connection, key), dictionary)
+
+    def payload(self, index: int, blob: bytes) -> Payload:
+        """The payload of a decision. The first one of an episode is the dictionary of those that follow."""
+        what = f"Decision {index} of {self.what}"
+        return decode_payload(decompress(blob, what, self.dictionary if index else None), what)
+
+
+def initial(connection: Connection, episode_id: str) -> StateRecord | None:
+    """The world after reset, or None."""
+    key = episode_key(connection, episode_id)
+    return _initial(connection, key, lambda: _scenes(connection, key, 0, 1, episode_id)[0])
+
+
+def decision_summaries(connection: Connection, episode_id: str) -> tuple[DecisionSummary, ...]:
+    """All decisions in order."""
+    key = episode_key(connection, episode_id)
+    rows = connection.execute(select(decisions).where(decisions.c.episode_id == key).order_by(decisions.c.idx))
+    return tuple(
+        DecisionSummary(
+            index=row.idx,
+            step_start=row.step_start,
+            step_end=row.step_end,
+            env_reward=row.env_reward,
+            reward=row.reward,
+            ok=row.ok,
+            error_kind=row.error_kind,
+            unlocked=tuple(row.unlocked.split()) if row.unlocked else (),
+            inference_ms=row.inference_ms,
+            env_step_ms=row.env_step_ms,
+            overhead_ms=row.overhead_ms,
+            store_ms=row.store_ms,
+            actions=tuple(row.actions.split()),
+        )
+        for row in rows
+    )
+
+
+def decision(connection: Connection, episode_id: str, index: int) -> Decision:
+    """One decision. Raises UnknownEpisode."""
+    key = episode_key(connection, episode_id)
+    row = None
+    if 0 <= index <= _INT_MAX:
+        row = connection.execute(_payloads(key).where(decisions.c.idx == index)).one_or_none()
+    if row is None:
+        raise UnknownEpisode(f"Episode {episode_id} has no decision {index}.{_how_many(connection, episode_id)}")
+    reader = _Reader.of(connection, key, episode_id)
+    payload = reader.payload(index, row.blob)
+    return _build(
+        reader,
+        row,
+        payload,
+        # The scene after step i stands at i + 1: the one of the reset comes first.
+        scenes=_scenes(connection, key, row.step_start + 1, row.step_end + 1, episode_id),
+        components=_components(connection, reward_components.c.decision_id == row.id)[row.id],
+        parts=_request_parts(connection, key, reader.what) if payload.request_parts else {},
+    )
+
+
+def decision_at_step(connection: Connection, episode_id: str, step: int) -> int:
+    """The index of the decision that a step belongs to. Raises UnknownEpisode."""
+    key = episode_key(connection, episode_id)
+    index: int | None = None
+    if 0 <= step <= _INT_MAX:
+        around = (decisions.c.step_start <= step, decisions.c.step_end > step)
+        index = connection.scalar(select(decisions.c.idx).where(decisions.c.episode_id == key, *around))
+    if index is None:
+        raise UnknownEpisode(f"Episode {episode_id} has no step {step}.{_how_many(connection, episode_id)}")
+    return index
+
+
+def load(connection: Connection, episode_id: str) -> Episode:
+    """The whole episode. Raises UnknownEpisode, StoreCorrupt."""
+    summary = one(connection, episode_id)
+    key = episode_key(connection, summary.id)
+    scenes = unpacked(packed_scenes(connection, summary.id), summary.id)
+    outcome = None
+    if summary.stop_reason is not None and summary.ended_at is not None:
+        outcome = Outcome(summary.stop_reason, summary.ended_at, summary.error)
+    return Episode(
+        id=summary.id,
+        run_id=summary.run_id,
+        spec=summary.spec,
+        initial=_initial(connection, key, lambda: scenes[0]),
+        decisions=tuple(read_decisions(connection, key, summary.id, scenes)),
+        started_at=summary.started_at or summary.created_at,
+        outcome=outcome,
+    )
+
+
+def read_decisions(connection: Connection, key: int, episode_id: str, scenes: Sequence[Scene]) -> Iterable[Decision]:
+    """All decisions in order. scenes: all of the episode, that of the reset first."""
+    reader = _Reader.of(connection, key, episode_id)
+    components = _components(connection, decisions.c.episode_id == key)
+    parts = _request_parts(connection, key, reader.what)
+    for row in connection.execute(_payloads(key).order_by(decisions.c.idx)):
+        its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
+        yield _build(reader, row, reader.payload(row.idx, row.blob), its_scenes, components[row.id], parts)
+
+
+def packed_scenes(connection: Connection, episode_id: str) -> bytes:
+    """All scenes as one blob, that of the reset first."""
+    key = episode_key(connection, episode_id)
+    rows = connection.execute(
+        select(scene_chunks.c.blob).where(scene_chunks.c.episode_id == key).order_by(scene_chunks.c.first)
+    )
+    what = f"A part of the scenes of episode {episode_id}"
+    try:
+        return concat_packed(decompress(row.blob, what) for row in rows)
+    except InvalidInput as error:
+        raise StoreCorrupt(f"The scenes of episode {episode_id} cannot be read: {error}") from error
+
+
+def latest_scene(connection: Connection, episode_id: str) -> Scene | None:
+    """The newest scene, or None."""
+    key = episode_key(connection, episode_id)
+    blob = connection.scalar(
+        select(scene_chunks.c.blob)
+        .where(scene_chunks.c.episode_id == key)
+        .order_by(scene_chunks.c.first.desc())
+        .limit(1)
+    )
+    if blob is None:
+        return None
+    return unpacked(decompress(blob, f"The latest scenes of episode {episode_id}"), episode_id)[-1]
+
+
+def reward_facts(connection: Connection, episode_id: str) -> RewardFacts:
+    """The episode's pack; made from its decisions where there is none."""
+    key = episode_key(connection, episode_id)
+    blob = connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == key))
+    if blob is not None:
+        return unpack(blob, f"The reward facts of episode {episode_id}")
+    reader = _Reader.of(connection, key, episode_id)
+    writer = RewardFactsWriter()
+    for row in connection.execute(_payloads(key).order_by(decisions.c.idx)):
+        payload = reader.payload(row.idx, row.blob)
+        writer.add(*facts_of(payload, reader.layout), payload.unlocked)
+    return writer.facts()
+
+
+def _payloads(key: int) -> AnySelect:
+    columns = (decisions.c.id, decisions.c.idx, decisions.c.step_start, decisions.c.step_end, decisions.c.store_ms)
+    return (
+        select(*columns, decision_payloads.c.blob)
+        .join(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)
+        .where(decisions.c.episode_id == key)
+    )
+
+
+def _build(
+    reader: _Reader,
+    row: AnyRow,
+    payload: Payload,
+    scenes: Sequence[Scene],
+    components: Sequence[RewardComponent],
+    parts: dict[int, Any],
+) -> Decision:
+    try:
+        return build_decision(
+            payload,
+            index=row.idx,
+            step_start=row.step_start,
+            layout=reader.layout,
+            scenes=scenes,
+            components=tuple(components),
+            store_ms=row.store_ms,
+            request_parts=parts,
+        )
+    except (ValueError, LookupError) as error:
+        raise StoreCorrupt(
+            f"Decision {row.idx} of {reader.what} does not fit together with its scenes or messages ({error})."
+        ) from error
+
+
+def _initial(connection: Connection, key: int, scene: Callable[[], Scene]) -> StateRecord | None:
+    blob = connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == key))
+    return None if blob is None else start_state(decode_start(blob, "The start of an episode"), scene())
+
+
+def _components(connection: Connection, condition: ColumnElement[bool]) -> dict[int, list[RewardComponent]]:
+    """By decision key."""
+    rows = connection.execute(
+        select(reward_components, component_types.c.kind, component_types.c.name)
+        .join(component_types, component_types.c.id == reward_components.c.type_id)
+        .join(decisions, decisions.c.id == reward_components.c.decision_id)
+        .where(condition)
+        .order_by(reward_components.c.decision_id, reward_components.c.k)
+    )
+    found = defaultdict[int, list[RewardComponent]](list)
+    for row in rows:
+        found[row.decision_id].append(
+            RewardComponent(row.kind, row.name, row.delta, row.weight, row.value, row.count_prior, row.count_limit)
+        )
+    return found
+
+
+def _request_parts(connection: Connection, key: int, what: str) -> dict[int, Any]:
+    rows = connection.execute(
+        select(request_parts.c.idx, request_parts.c.blob).where(request_parts.c.episode_id == key)
+    )
+    what = f"A message of {what}"
+    return {row.idx: from_json(decompress(row.blob, what), object, what) for row in rows}
+
+
+def _scenes(connection: Connection, key: int, start: int, end: int, episode_id: str) -> tuple[Scene, ...]:
+    """The scenes at positions start to end (exclusive)."""
+    if start >= end:
+        return ()
+    rows = connection.execute(
+        select(scene_chunks.c.first, scene_chunks.c.blob)
+        .where(
+            scene_chunks.c.episode_id == key,
+            scene_chunks.c.first < end,
+            scene_chunks.c.first + scene_chunks.c.n > start,
+        )
+        .order_by(scene_chunks.c.first)
+    ).all()
+    what = f"A part of the scenes of episode {episode_id}"
+    found = [scene for row in rows for scene in unpacked(decompress(row.blob, what), episode_id)]
+    first = rows[0].first if rows else start
+    return tuple(found[start - first : end - first])
+
+
+def stored_layout(connection: Connection, key: int) -> Layout | None:
+    """The names of the episode's facts; None where it has not started."""
+    start = connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == key))
+    return None if start is None else decode_start(start, "The start of an episode").layout
+
+
+def unpacked(blob: bytes, episode_id: str) -> tuple[Scene, ...]:
+    """The scenes of a blob. Raises StoreCorrupt."""
+    try:
+        return unpack_scenes(blob)
+    except InvalidInput as error:
+        raise StoreCorrupt(f"The scenes of episode {episode_id} cannot be read: {error}") from error
+
+
+def _how_many(connection: Connection, episode_id: str) -> str:
+    summary = one(connection, episode_id)
+    if not summary.n_decisions:
+        return " Nothing of it was recorded."
+    return f" It has {summary.n_decisions} decisions and {summary.n_steps} steps, which count from 0."

@@ -1,0 +1,10 @@
+"""Alembic's entry: runs the migrations on the connection that `core.store.schema` hands over, in its transaction."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from core.store.tables import metadata
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.run_migrations()

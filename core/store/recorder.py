@@ -1,0 +1,326 @@
+"""Takes an episode down: one short transaction for each decision, which is safe once `record` returns."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from core.errors import InvalidInput, StoreError, UnknownEpisode
+from core.store.blobs import Dictionary, compress, decompress, to_json
+from core.store.codec import encode_decision, encode_start
+from core.store.database import Database
+from core.store.episodes import packed_scenes, read_decisions, stored_layout, unpacked
+from core.store.ids import episode_key
+from core.store.packs import pack
+from core.store.progress import CHUNK_SCENES, Progress, Tail, tail_of
+from core.store.specs import insert_ignoring
+from core.store.tables import (
+    component_types,
+    decision_payloads,
+    decisions,
+    episode_achievements,
+    episode_packs,
+    episode_starts,
+    episodes,
+    request_parts,
+    reward_components,
+    scene_chunks,
+)
+from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord
+
+_RUNNING: Final = episodes.c.status == EpisodeStatus.RUNNING.value
+_COUNTERS: Final = (
+    update(episodes)
+    .where(episodes.c.id == bindparam("key"), _RUNNING, episodes.c.n_decisions == bindparam("expected"))
+    .values(
+        {
+            name: bindparam(name)
+            for name in ("n_decisions", "n_steps", "n_achievements", "env_return", "shaped_return", "heartbeat_at")
+        }
+    )
+)
+_STORE_MS: Final = update(decisions).where(decisions.c.id == bindparam("key")).values(store_ms=bindparam("ms"))
+_UNMERGE: Final = delete(scene_chunks).where(
+    scene_chunks.c.episode_id == bindparam("key"), scene_chunks.c.first >= bindparam("start")
+)
+_NEW_DECISION: Final = insert(decisions).returning(decisions.c.id)
+_NEW_PAYLOAD: Final = insert(decision_payloads)
+_NEW_COMPONENTS: Final = insert(reward_components)
+_NEW_CHUNK: Final = insert(scene_chunks)
+
+ComponentTypes = dict[tuple[str, str], int]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A decision as rows, made before the transaction begins."""
+
+    counters: dict[str, Any]
+    row: dict[str, Any]
+    text: bytes
+    blob: bytes
+    unlocks: dict[str, int]
+    new_parts: dict[int, bytes]
+    scenes: Tail
+    tail: Tail
+
+    @property
+    def fills_chunk(self) -> bool:
+        """Whether the scenes that are not merged yet are enough for a chunk now."""
+        return self.tail.n >= CHUNK_SCENES
+
+
+class EpisodeRecorder:
+    """Records one running episode. For one thread at a time.
+
+    `start` and `finish` may be called again, and `record` again for a decision that is stored: nothing happens then.
+    Raises what `TraceStore` raises, and StoreError where the episode is over or another recorder writes it.
+    """
+
+    def __init__(self, database: Database, episode_id: str) -> None:
+        """Go on after what is stored of the episode. Raises UnknownEpisode."""
+        self._database = database
+        self._component_types: ComponentTypes = {}
+        self._unsaved_store_ms: tuple[int, float] | None = None
+        with database.reading() as connection:
+            self._key = episode_key(connection, episode_id)
+            self._id: str = connection.execute(select(episodes.c.uuid).where(episodes.c.id == self._key)).scalar_one()
+            self._progress = _stored_progress(connection, self._key, self._id)
+
+    def start(self, started_at: datetime, initial: StateRecord) -> None:
+        """Store the world after reset. `started_at` is UTC."""
+        if self._progress.layout is not None:
+            return
+        layout, blob = encode_start(initial)
+        tail = tail_of(0, [initial.scene])
+        with self._database.writing() as connection:
+            here = update(episodes).where(episodes.c.id == self._key, _RUNNING)
+            if not connection.execute(here.values(started_at=started_at, heartbeat_at=datetime.now(UTC))).rowcount:
+                raise self._refusal(connection)
+            connection.execute(insert(episode_starts), [{"episode_id": self._key, "blob": blob}])
+            connection.execute(insert(scene_chunks), [{"episode_id": self._key, **tail.merged()}])
+        self._progress.layout = layout
+        self._progress.tail = tail
+
+    def record(self, decision: Decision) -> None:
+        """Store a finished decision. It is committed when this returns.
+
+        Raises InvalidInput for one that cannot be stored: out of order, or with a reward that is no number.
+        """
+        if decision.index < self._progress.n_decisions:
+            return
+        began = time.perf_counter()
+        self._check(decision)
+        prepared = self._prepare(decision)
+        with self._database.writing() as connection:
+            self._advance(connection, prepared.counters)
+            key, types = self._insert(connection, decision, prepared)
+        self._take_over(decision, prepared, types)
+        self._unsaved_store_ms = (key, (time.perf_counter() - began) * 1000)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Store how the episode ended, and put its small pieces together."""
+        ended = {
+            "status": outcome.stop_reason.status.value,
+            "stop_reason": outcome.stop_reason.value,
+            "ended_at": outcome.finished_at,
+            "error": None if outcome.error is None else to_json(outcome.error),
+        }
+        tail = self._progress.tail
+        facts = pack(self._progress.facts.facts())
+        with self._database.writing() as connection:
+            here = update(episodes).where(episodes.c.id == self._key, _RUNNING)
+            if not connection.execute(here.values(**ended)).rowcount:
+                self._accept_if_ended_as(connection, outcome)
+                return
+            self._save_store_ms(connection)
+            if len(tail.packed) > 1:
+                self._merge(connection, tail)
+            connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
+
+    # ------------------------------------------------------------------------------------- before the transaction
+
+    def _check(self, decision: Decision) -> None:
+        progress = self._progress
+        expected = range(progress.n_steps, progress.n_steps + len(decision.steps))
+        if decision.index != progress.n_decisions or [step.index for step in decision.steps] != list(expected):
+            raise InvalidInput(
+                f"Decision {decision.index} with steps {[step.index for step in decision.steps]} does not follow on "
+                f"{progress.n_decisions} decisions and {progress.n_steps} steps of episode {self._id}."
+            )
+        if math.isnan(decision.reward.total) or math.isnan(decision.env_reward):
+            raise InvalidInput(
+                f"Decision {decision.index} of episode {self._id} earned a reward that is not a number. "
+                "Look at the reward strategy and its weights."
+            )
+
+    def _prepare(self, decision: Decision) -> _Prepared:
+        progress = self._progress
+        request, places, new_parts = progress.request_parts.split(
+            decision.model_call.request if decision.model_call else {}
+        )
+        text = encode_decision(decision, progress.layout, (request, places))
+        own = tail_of(progress.tail.end, [step.state.scene for step in decision.steps])
+        tail = progress.tail.followed_by(own)
+        return _Prepared(
+            counters=progress.counters_with(decision),
+            row=_decision_row(decision, progress.n_steps),
+            text=text,
+            blob=compress(text, progress.dictionary),
+            unlocks=progress.new_unlocks(decision),
+            new_parts=new_parts,
+            scenes=own,
+            tail=tail,
+        )
+
+    # ------------------------------------------------------------------------------------- within the transaction
+
+    def _advance(self, connection: Connection, counters: dict[str, Any]) -> None:
+        """First of all: nothing is written where the episode is over or somebody else has written meanwhile."""
+        expected = {"key": self._key, "expected": self._progress.n_decisions, "heartbeat_at": datetime.now(UTC)}
+        if not connection.execute(_COUNTERS, {**expected, **counters}).rowcount:
+            raise self._refusal(connection)
+
+    def _insert(self, connection: Connection, decision: Decision, prepared: _Prepared) -> tuple[int, ComponentTypes]:
+        self._save_store_ms(connection)
+        row = {"episode_id": self._key, **prepared.row}
+        key = connection.execute(_NEW_DECISION, row).scalar_one()
+        connection.execute(_NEW_PAYLOAD, {"decision_id": key, "blob": prepared.blob})
+        components = decision.reward.components
+        types = _types_for(connection, components, self._component_types)
+        if components:
+            rows = [_component_row(key, k, component, types) for k, component in enumerate(components)]
+            connection.execute(_NEW_COMPONENTS, rows)
+        if prepared.unlocks:
+            unlocks = [{"episode_id": self._key, "name": n, "step": step} for n, step in prepared.unlocks.items()]
+            connection.execute(insert(episode_achievements), unlocks)
+        if prepared.new_parts:
+            parts = [{"episode_id": self._key, "idx": n, "blob": compress(p)} for n, p in prepared.new_parts.items()]
+            connection.execute(insert(request_parts), parts)
+        if prepared.fills_chunk:
+            self._merge(connection, prepared.tail)
+        elif prepared.scenes.n:
+            connection.execute(_NEW_CHUNK, {"episode_id": self._key, **prepared.scenes.merged()})
+        return key, types
+
+    def _merge(self, connection: Connection, tail: Tail) -> None:
+        connection.execute(_UNMERGE, {"key": self._key, "start": tail.first})
+        connection.execute(_NEW_CHUNK, {"episode_id": self._key, **tail.merged()})
+
+    def _save_store_ms(self, connection: Connection) -> None:
+        if self._unsaved_store_ms is not None:
+            key, store_ms = self._unsaved_store_ms
+            connection.execute(_STORE_MS, {"key": key, "ms": store_ms})
+
+    # -------------------------------------------------------------------------------------- after the transaction
+
+    def _take_over(self, decision: Decision, prepared: _Prepared, types: ComponentTypes) -> None:
+        progress = self._progress
+        progress.add(decision)
+        progress.tail = Tail(prepared.tail.end) if prepared.fills_chunk else prepared.tail
+        if progress.dictionary is None:
+            progress.dictionary = Dictionary(prepared.text)
+        for number, part in prepared.new_parts.items():
+            progress.request_parts.known(number, part)
+        self._component_types = types
+
+    def _refusal(self, connection: Connection) -> StoreError:
+        row = connection.execute(
+            select(episodes.c.status, episodes.c.n_decisions).where(episodes.c.id == self._key)
+        ).one_or_none()
+        if row is None:
+            return UnknownEpisode(f"Episode {self._id} was deleted while it was recorded.")
+        if row.status != EpisodeStatus.RUNNING.value:
+            return StoreError(f"Episode {self._id} is {row.status}; nothing more can be recorded of it.")
+        return StoreError(
+            f"Episode {self._id} has {row.n_decisions} decisions where {self._progress.n_decisions} were expected: "
+            "something else records it too."
+        )
+
+    def _accept_if_ended_as(self, connection: Connection, outcome: Outcome) -> None:
+        reason = connection.scalar(select(episodes.c.stop_reason).where(episodes.c.id == self._key))
+        if reason != outcome.stop_reason.value:
+            raise self._refusal(connection)
+
+
+def _stored_progress(connection: Connection, key: int, episode_id: str) -> Progress:
+    progress = Progress(layout=stored_layout(connection, key))
+    if progress.layout is None:
+        return progress
+    scenes = unpacked(packed_scenes(connection, episode_id), episode_id)
+    for decision in read_decisions(connection, key, episode_id, scenes):
+        progress.add(decision)
+    progress.tail = _stored_tail(connection, key)
+    first = connection.scalar(
+        select(decision_payloads.c.blob)
+        .join(decisions, decisions.c.id == decision_payloads.c.decision_id)
+        .where(decisions.c.episode_id == key, decisions.c.idx == 0)
+    )
+    if first is not None:
+        progress.dictionary = Dictionary(decompress(first, f"Decision 0 of episode {episode_id}"))
+    for row in connection.execute(select(request_parts).where(request_parts.c.episode_id == key)):
+        progress.request_parts.known(row.idx, decompress(row.blob, f"A message of episode {episode_id}"))
+    return progress
+
+
+def _stored_tail(connection: Connection, key: int) -> Tail:
+    """The chunks after the last merged one."""
+    tail = Tail()
+    query = select(scene_chunks).where(scene_chunks.c.episode_id == key).order_by(scene_chunks.c.first)
+    for row in connection.execute(query):
+        packed = decompress(row.blob, "A part of the scenes")
+        is_merged = row.n >= CHUNK_SCENES
+        tail = Tail(row.first + row.n) if is_merged else Tail(tail.first, tail.n + row.n, (*tail.packed, packed))
+    return tail
+
+
+def _types_for(connection: Connection, components: Sequence[RewardComponent], known: ComponentTypes) -> ComponentTypes:
+    """The keys of the components' kinds and names; those that are new are stored."""
+    missing = sorted({(c.kind, c.name) for c in components} - known.keys())
+    if not missing:
+        return known
+    rows = [{"kind": kind, "name": name} for kind, name in missing]
+    connection.execute(insert_ignoring(connection, component_types), rows)
+    stored = connection.execute(select(component_types)).all()
+    return {(row.kind, row.name): row.id for row in stored}
+
+
+def _component_row(key: int, k: int, component: RewardComponent, types: ComponentTypes) -> dict[str, Any]:
+    return {
+        "decision_id": key,
+        "k": k,
+        "type_id": types[component.kind, component.name],
+        "delta": component.delta,
+        "weight": component.weight,
+        "value": component.value,
+        "count_prior": component.count_prior,
+        "count_limit": component.count_limit,
+    }
+
+
+def _decision_row(decision: Decision, step_start: int) -> dict[str, Any]:
+    timing, call = decision.timing, decision.model_call
+    return {
+        "idx": decision.index,
+        "step_start": step_start,
+        "step_end": step_start + len(decision.steps),
+        "env_reward": decision.env_reward,
+        "reward": decision.reward.total,
+        "ok": decision.error is None,
+        "error_kind": decision.error.kind if decision.error else None,
+        "unlocked": " ".join(decision.unlocked) or None,
+        "actions": " ".join(decision.actions),
+        "inference_ms": timing.inference_ms,
+        "env_step_ms": timing.env_step_ms,
+        "overhead_ms": timing.overhead_ms,
+        "model": call.model if call else None,
+        "tokens_in": call.tokens_in if call else None,
+        "tokens_out": call.tokens_out if call else None,
+        "latency_ms": call.latency_ms if call else None,
+    }

@@ -1,0 +1,124 @@
+"""What the store is asked with and what it answers: frozen, without the bulk of a whole episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, StopReason
+
+COUNT_CAP = 10_001
+"""Totals look at the newest matching episodes up to this many; show it as "more than 10,000"."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFilter:
+    """Which episodes to list. An empty tuple or None leaves that property free.
+
+    achievements: all of them must have been unlocked. min_reward, max_reward: bounds of the shaped return, inclusive.
+    created_after, created_before: UTC, inclusive and exclusive.
+    """
+
+    policies: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    statuses: tuple[EpisodeStatus, ...] = ()
+    achievements: tuple[str, ...] = ()
+    min_reward: float | None = None
+    max_reward: float | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSummary:
+    """One episode without its decisions. Times are UTC. `achievements` are in the order of their unlocking."""
+
+    id: str
+    run_id: str
+    spec: EpisodeSpec
+    policy: str
+    seed: int
+    world_episode: int
+    policy_seed: int
+    group_index: int
+    status: EpisodeStatus
+    stop_reason: StopReason | None
+    error: EpisodeError | None
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    n_steps: int
+    n_decisions: int
+    env_return: float
+    shaped_return: float
+    achievements: tuple[str, ...]
+    config_hash: str
+    stop_requested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """A page of a list; `next_cursor` asks for the following one and is None on the last."""
+
+    rows: tuple[EpisodeSummary, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the newest matching episodes, at most `COUNT_CAP` of them.
+
+    The means are over episodes that are over and executed at least one step; None where there is none.
+    """
+
+    episodes: int
+    steps: int
+    decisions: int
+    running: int
+    queued: int
+    mean_env_return: float | None
+    mean_shaped_return: float | None
+    mean_achievements: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSummary:
+    """One decision without its observation, calls and states. `step_end` is exclusive; durations in milliseconds.
+
+    `store_ms` is None until the next transaction of its episode has written it.
+    """
+
+    index: int
+    step_start: int
+    step_end: int
+    env_reward: float
+    reward: float
+    ok: bool
+    error_kind: str | None
+    unlocked: tuple[str, ...]
+    inference_ms: float
+    env_step_ms: float
+    overhead_ms: float
+    store_ms: float | None
+    actions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One launch and how many of its episodes stand where. Statuses that none has are absent from `counts`."""
+
+    id: str
+    name: str
+    created_at: datetime
+    config: dict[str, Any]
+    n_episodes: int
+    counts: dict[EpisodeStatus, int] = field(default_factory=dict[EpisodeStatus, int])
+    training_session_id: str | None = None
+    trace_correlation_id: str | None = None
+
+    @property
+    def correlation_id(self) -> str:
+        """What joins this run's traces to a trainer's."""
+        return self.trace_correlation_id or f"trace_{self.id}"

@@ -1,0 +1,100 @@
+"""Runs: a launch and the episodes that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from core.errors import DuplicateId
+from core.store.blobs import from_json, to_json
+from core.store.browse import summaries
+from core.store.ids import run_key
+from core.store.records import EpisodeSummary, RunSummary
+from core.store.specs import episode_row, save_reward_configs
+from core.store.tables import AnyRow, episodes, runs
+from core.types import EpisodeStatus, QueuedEpisode, Run
+
+
+def insert_run(connection: Connection, run: Run) -> None:
+    """Store a run and its episodes as queued. Raises DuplicateId."""
+    if connection.scalar(select(runs.c.id).where(runs.c.uuid == run.id)) is not None:
+        raise DuplicateId(f"A run with the id {run.id!r} is stored already. Nothing was launched; give another id.")
+    try:
+        key = connection.execute(
+            insert(runs)
+            .values(
+                uuid=run.id,
+                name=run.name,
+                created_at=run.created_at,
+                config=to_json(run.config),
+                training_session_id=run.training_session_id,
+                trace_correlation_id=run.trace_correlation_id,
+            )
+            .returning(runs.c.id)
+        ).scalar_one()
+        save_reward_configs(connection, (episode.spec.reward for episode in run.episodes))
+        rows = [episode_row(key, episode, run.created_at, EpisodeStatus.QUEUED) for episode in run.episodes]
+        if rows:
+            connection.execute(insert(episodes), rows)
+    except IntegrityError as error:
+        raise DuplicateId(
+            f"The run {run.id!r}, or an episode of it, has an id that is in use. Nothing was launched."
+        ) from error
+
+
+def insert_following(connection: Connection, run_id: str, episode: QueuedEpisode, worker: str) -> None:
+    """Store an episode that is played already. Raises DuplicateId, UnknownEpisode."""
+    key = run_key(connection, run_id)
+    now = datetime.now(UTC)
+    save_reward_configs(connection, [episode.spec.reward])
+    row = episode_row(key, episode, now, EpisodeStatus.RUNNING)
+    try:
+        connection.execute(insert(episodes), [{**row, "worker": worker, "started_at": now, "heartbeat_at": now}])
+    except IntegrityError as error:
+        raise DuplicateId(f"An episode with the id {episode.id!r} is stored already.") from error
+
+
+def newest(connection: Connection, limit: int) -> tuple[RunSummary, ...]:
+    """The newest runs, newest first."""
+    rows = connection.execute(select(runs).order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(limit)).all()
+    return _run_summaries(connection, rows)
+
+
+def one(connection: Connection, run_id: str) -> RunSummary:
+    """One run. Raises UnknownEpisode."""
+    rows = connection.execute(select(runs).where(runs.c.id == run_key(connection, run_id))).all()
+    return _run_summaries(connection, rows)[0]
+
+
+def episodes_of(connection: Connection, run_id: str) -> tuple[EpisodeSummary, ...]:
+    """All episodes of a run, in order. Raises UnknownEpisode."""
+    key = run_key(connection, run_id)
+    return summaries(connection, lambda query: query.where(episodes.c.run_id == key).order_by(episodes.c.id))
+
+
+def _run_summaries(connection: Connection, rows: Sequence[AnyRow]) -> tuple[RunSummary, ...]:
+    counted = connection.execute(
+        select(episodes.c.run_id, episodes.c.status, func.count())
+        .where(episodes.c.run_id.in_([row.id for row in rows]))
+        .group_by(episodes.c.run_id, episodes.c.status)
+    )
+    counts: dict[int, dict[EpisodeStatus, int]] = {row.id: {} for row in rows}
+    for key, status, count in counted:
+        counts[key][EpisodeStatus(status)] = count
+    return tuple(
+        RunSummary(
+            id=row.uuid,
+            name=row.name,
+            created_at=row.created_at,
+            config=from_json(row.config, dict[str, Any], f"The configuration of run {row.uuid}"),
+            n_episodes=sum(counts[row.id].values()),
+            counts=counts[row.id],
+            training_session_id=row.training_session_id,
+            trace_correlation_id=row.trace_correlation_id,
+        )
+        for row in rows
+    )

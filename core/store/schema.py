@@ -1,0 +1,74 @@
+"""Bring a database's schema to what this program needs, once, whoever comes first.
+
+The whole migration is one transaction under the database's own write lock: of several processes that start at once, one
+migrates and the others wait and then find nothing to do; a process that dies on the way leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+
+from core.errors import StoreCorrupt, StoreTooNew
+from core.store.database import Database
+from core.store.tables import store_meta
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_POSTGRES_LOCK: Final = 0x63726166  # any number that every Craftscope agrees on
+
+
+def alembic_config() -> Config:
+    """Alembic's configuration for the migrations beside this file."""
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def migrate(database: Database) -> None:
+    """Create or upgrade the schema. Raises StoreTooNew, StoreCorrupt, StoreUnavailable; nothing is changed then."""
+    config = alembic_config()
+    script = ScriptDirectory.from_config(config)
+    head = script.get_current_head()
+    with database.reading() as connection:
+        if _revision(connection, database.place) == head:
+            return
+    with database.writing() as connection:
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRES_LOCK})
+        revision = _revision(connection, database.place)
+        if revision == head:
+            return
+        if revision is not None and revision not in {known.revision for known in script.walk_revisions()}:
+            raise StoreTooNew(
+                f"{database.place} was written by a newer Craftscope (its schema is {revision!r}, this version knows "
+                f"those up to {head!r}). Update Craftscope, or choose another data folder with CRAFTSCOPE_DATA_DIR. "
+                "Nothing in it was changed."
+            )
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _revision(connection: Connection, place: str) -> str | None:
+    """The schema's revision; None for an empty database."""
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return None
+    if store_meta.name not in tables:
+        raise StoreCorrupt(
+            f"{place} holds other tables and is not Craftscope's. Nothing in it was changed. "
+            "Give Craftscope a database of its own with CRAFTSCOPE_DB_URL."
+        )
+    revision = MigrationContext.configure(connection).get_current_revision()
+    if revision is None:
+        raise StoreCorrupt(
+            f"{place} does not say which schema it has: its table alembic_version is missing or empty. "
+            "Nothing in it was changed. Put back a copy that is whole."
+        )
+    return revision

@@ -1,0 +1,242 @@
+"""The store's face: each method is one short transaction. The SQL stands in the modules beside this one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from core.settings import Settings
+from core.store import browse, deletion, episodes, queue, runs, seeds
+from core.store.database import Database, sqlite_url
+from core.store.packs import RewardFacts
+from core.store.recorder import EpisodeRecorder
+from core.store.records import (
+    DecisionSummary,
+    EpisodeFilter,
+    EpisodePage,
+    EpisodeSummary,
+    RunSummary,
+    Totals,
+)
+from core.store.schema import migrate
+from core.types import Decision, EnvConfig, Episode, QueuedEpisode, Run, Scene, SeedDescription, StateRecord
+
+_ANY_EPISODE = EpisodeFilter()
+
+
+class TraceStore:
+    """All that is stored, behind one database URL. Safe to use from many threads; each process opens its own.
+
+    Every method raises StoreUnavailable where the database cannot be reached, read or written (locked for more than
+    30 s, disk full, no permission) and StoreCorrupt where it is damaged; what was stored before stays as it is.
+    Ids of episodes may be given as unique prefixes of six characters or more; UnknownEpisode says what is wrong.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Open the database at an SQLAlchemy URL (`sqlite:///<file>` or `postgresql://...`).
+
+        Creates it, or brings its schema up to date, where needed; processes that do so at once wait for each other.
+        Raises InvalidConfig for a URL that cannot be used, and StoreUnavailable, StoreCorrupt, StoreTooNew.
+        """
+        self._database = Database(url)
+        try:
+            migrate(self._database)
+        except BaseException:
+            self._database.close()
+            raise
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> TraceStore:
+        """Open the store that the settings name; makes the data folder where the database is a file in it."""
+        return cls(settings.db_url or sqlite_url(settings.data_dir))
+
+    @property
+    def url(self) -> str:
+        """The database's URL, without its password."""
+        return self._database.url
+
+    @property
+    def backend(self) -> str:
+        """What holds the data, such as `SQLite 3.53.4 (pysqlite3)`."""
+        return self._database.backend
+
+    def close(self) -> None:
+        """Let go of all connections; harmless when done twice."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------- launching and following
+
+    def create_run(self, run: Run) -> None:
+        """Store a run with its episodes as queued. Raises DuplicateId, and then nothing is stored."""
+        with self._database.writing() as connection:
+            runs.insert_run(connection, run)
+
+    def add_episode(self, run_id: str, episode: QueuedEpisode, *, worker: str = "") -> None:
+        """Store a further world of a rollout as running: whoever adds it plays it. Raises DuplicateId."""
+        with self._database.writing() as connection:
+            runs.insert_following(connection, run_id, episode, worker)
+
+    def claim_next(self, *, worker: str, run_id: str | None = None) -> tuple[str, QueuedEpisode] | None:
+        """Take the oldest queued episode, which is running from now on: (run id, episode), or None where none waits."""
+        with self._database.writing() as connection:
+            return queue.claim_next(connection, worker, run_id)
+
+    def heartbeat(self, episode_id: str) -> None:
+        """Say that the episode's worker is alive. Nothing happens where the episode is over."""
+        with self._database.writing() as connection:
+            queue.heartbeat(connection, episode_id)
+
+    def request_stop(self, *, episode_id: str | None = None, run_id: str | None = None) -> int:
+        """Stop one episode or all of a run; gives back how many were asked. Raises UnknownEpisode.
+
+        Queued ones are aborted at once; running ones get a flag that their worker looks at.
+        """
+        with self._database.writing() as connection:
+            return queue.request_stop(connection, episode_id, run_id)
+
+    def stop_requested(self, episode_id: str) -> bool:
+        """Whether its worker should stop: somebody asked for it, or the episode is over or deleted."""
+        with self._database.reading() as connection:
+            return queue.stop_requested(connection, episode_id)
+
+    def interrupt_stale(self, *, older_than_s: float = 15.0) -> tuple[str, ...]:
+        """End running episodes without a heartbeat for that long as interrupted; gives back their ids."""
+        with self._database.reading() as connection:
+            if not queue.stale(connection, older_than_s):
+                return ()
+        with self._database.writing() as connection:
+            return queue.interrupt_stale(connection, older_than_s)
+
+    def interrupt(self, episode_id: str, detail: str) -> bool:
+        """End a running episode as interrupted, with a sentence why. False where it was not running."""
+        with self._database.writing() as connection:
+            return queue.interrupt(connection, episode_id, detail)
+
+    def recorder(self, episode_id: str) -> EpisodeRecorder:
+        """What takes down a running episode; goes on where another recorder of that episode stopped."""
+        return EpisodeRecorder(self._database, episode_id)
+
+    # --------------------------------------------------------------------------------------------- browsing
+
+    def is_empty(self) -> bool:
+        """True where no episode is stored."""
+        with self._database.reading() as connection:
+            return browse.is_empty(connection)
+
+    @property
+    def generation(self) -> int:
+        """Rises whenever something is deleted, so that caches notice."""
+        with self._database.reading() as connection:
+            return browse.generation(connection)
+
+    def runs(self, limit: int = 50) -> tuple[RunSummary, ...]:
+        """The newest runs, newest first."""
+        with self._database.reading() as connection:
+            return runs.newest(connection, limit)
+
+    def run(self, run_id: str) -> RunSummary:
+        """One run. Raises UnknownEpisode."""
+        with self._database.reading() as connection:
+            return runs.one(connection, run_id)
+
+    def run_episodes(self, run_id: str) -> tuple[EpisodeSummary, ...]:
+        """All episodes of a run in the order in which they were launched. Raises UnknownEpisode."""
+        with self._database.reading() as connection:
+            return runs.episodes_of(connection, run_id)
+
+    def episodes(
+        self, filter: EpisodeFilter = _ANY_EPISODE, *, cursor: str | None = None, limit: int = 50
+    ) -> EpisodePage:
+        """A page of episodes, newest first. Episodes that arrive meanwhile shift nothing on later pages.
+
+        Raises InvalidInput for a cursor that is none.
+        """
+        with self._database.reading() as connection:
+            return browse.page(connection, filter, cursor, limit)
+
+    def totals(self, filter: EpisodeFilter = _ANY_EPISODE) -> Totals:
+        """Counts and means of what the filter lets through."""
+        with self._database.reading() as connection:
+            return browse.totals(connection, filter)
+
+    def policies(self) -> tuple[str, ...]:
+        """The policies that stored episodes were played by, in alphabetical order."""
+        with self._database.reading() as connection:
+            return browse.policies(connection)
+
+    # --------------------------------------------------------------------------------------------- one episode
+
+    def episode(self, episode_id: str) -> EpisodeSummary:
+        """One episode without its decisions. Raises UnknownEpisode."""
+        with self._database.reading() as connection:
+            return browse.one(connection, episode_id)
+
+    def initial(self, episode_id: str) -> StateRecord | None:
+        """The world after reset; None where there was none yet, or where reset failed."""
+        with self._database.reading() as connection:
+            return episodes.initial(connection, episode_id)
+
+    def decisions(self, episode_id: str) -> tuple[DecisionSummary, ...]:
+        """All decisions in order, without their bulk."""
+        with self._database.reading() as connection:
+            return episodes.decision_summaries(connection, episode_id)
+
+    def decision(self, episode_id: str, index: int) -> Decision:
+        """One whole decision. Raises UnknownEpisode where the episode has no decision of that index."""
+        with self._database.reading() as connection:
+            return episodes.decision(connection, episode_id, index)
+
+    def decision_at_step(self, episode_id: str, step: int) -> int:
+        """The index of the decision that a step belongs to. Raises UnknownEpisode for a step that was not taken."""
+        with self._database.reading() as connection:
+            return episodes.decision_at_step(connection, episode_id, step)
+
+    def load_episode(self, episode_id: str) -> Episode:
+        """The whole episode, equal to what was recorded."""
+        with self._database.reading() as connection:
+            return episodes.load(connection, episode_id)
+
+    def packed_scenes(self, episode_id: str) -> bytes:
+        """All scenes as one blob of `core.scenes`: that of the reset first, then one a step."""
+        with self._database.reading() as connection:
+            return episodes.packed_scenes(connection, episode_id)
+
+    def latest_scene(self, episode_id: str) -> Scene | None:
+        """The newest scene; None where nothing was recorded yet."""
+        with self._database.reading() as connection:
+            return episodes.latest_scene(connection, episode_id)
+
+    def reward_facts(self, episode_id: str) -> RewardFacts:
+        """What re-scoring looks at, as columns. Made anew where the episode has not been closed."""
+        with self._database.reading() as connection:
+            return episodes.reward_facts(connection, episode_id)
+
+    def delete_episodes(self, ids: Iterable[str]) -> int:
+        """Delete for good and give the space back; gives back how many were deleted.
+
+        Ids that are gone already are passed over. Raises StoreError where one of them is running: nothing is deleted.
+        """
+        return deletion.delete_episodes(self._database, tuple(ids))
+
+    # --------------------------------------------------------------------------------------------------- seeds
+
+    def seed_description(
+        self, seed: int, world_episode: int, env: EnvConfig, engine_version: str
+    ) -> SeedDescription | None:
+        """What was found out about a seed by that engine, or None."""
+        with self._database.reading() as connection:
+            return seeds.find(connection, seed, world_episode, env, engine_version)
+
+    def save_seed_description(self, description: SeedDescription) -> None:
+        """Keep a description; replaces one of the same seed, world, environment and engine."""
+        with self._database.writing() as connection:
+            seeds.save(connection, description)

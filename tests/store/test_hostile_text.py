@@ -1,0 +1,52 @@
+"""Text from models and people may hold anything; no database may choke on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.errors import UnknownEpisode
+from core.store import EpisodeFilter, TraceStore
+from core.types import EpisodeError, Outcome, StopReason
+from tests.store.samples import START, make_decisions, make_run
+
+NASTY = "\x00 half \ud83d '; DROP TABLE runs; -- \u202e 🙂"
+
+
+def test_any_text_can_be_stored_everywhere(store: TraceStore):
+    run = make_run("run-1", ["a-episode"])
+    store.create_run(replace(run, name=NASTY, config={NASTY: [NASTY]}, training_session_id=NASTY))
+    store.claim_next(worker=NASTY)
+    recorder = store.recorder("a-episode")
+    initial, decisions = make_decisions(2)
+    call = decisions[1].model_call
+    assert call is not None
+    messages = [{"role": "user", "content": NASTY}]
+    nasty = replace(
+        decisions[1],
+        observation=NASTY,
+        error=EpisodeError(NASTY, NASTY, NASTY),
+        model_call=replace(call, model=NASTY, response_text=NASTY, request={"messages": messages}),
+    )
+    recorder.start(START, initial)
+    recorder.record(decisions[0])
+    recorder.record(nasty)
+    recorder.finish(Outcome(StopReason.POLICY_ERROR, START, EpisodeError(NASTY, NASTY)))
+    loaded = store.load_episode("a-episode")
+    assert replace(loaded.decisions[1], timing=nasty.timing) == nasty
+    assert loaded.outcome is not None and loaded.outcome.error == EpisodeError(NASTY, NASTY)
+    assert store.run("run-1").config == {NASTY: [NASTY]}
+    assert store.run("run-1").name == NASTY.replace("\x00", "\ufffd").replace("\ud83d", "\ufffd")
+    assert store.decisions("a-episode")[1].error_kind is not None
+
+
+def test_any_text_can_be_asked_for(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    for ask in (store.episode, store.load_episode, store.run, store.run_episodes, store.recorder):
+        with pytest.raises(UnknownEpisode):
+            ask(NASTY)
+    wanted = EpisodeFilter(policies=(NASTY,), achievements=(NASTY,), run_id=NASTY)
+    assert store.episodes(wanted).rows == ()
+    assert store.stop_requested(NASTY)
+    assert store.delete_episodes([NASTY]) == 0

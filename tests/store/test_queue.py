@@ -1,0 +1,170 @@
+"""Episodes wait, are claimed by one worker each, give signs of life, and are stopped or found dead."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.errors import DuplicateId, UnknownEpisode
+from core.store import TraceStore
+from core.types import EpisodeError, EpisodeStatus, QueuedEpisode, StopReason
+from tests.store.samples import START, make_decisions, make_run, make_spec, record_episode
+
+
+def test_episodes_are_claimed_in_the_order_in_which_they_were_launched(store: TraceStore):
+    first, second = make_run("run-1", ["a-episode", "b-episode"]), make_run("run-2", ["c-episode"])
+    store.create_run(first)
+    store.create_run(second)
+    claimed = [store.claim_next(worker="test") for _ in range(4)]
+    assert claimed == [("run-1", first.episodes[0]), ("run-1", first.episodes[1]), ("run-2", second.episodes[0]), None]
+
+
+def test_a_worker_may_claim_from_one_run_only(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    store.create_run(make_run("run-2", ["b-episode"]))
+    claimed = store.claim_next(worker="test", run_id="run-2")
+    assert claimed is not None and claimed[1].id == "b-episode"
+    assert store.claim_next(worker="test", run_id="run-2") is None
+    with pytest.raises(UnknownEpisode, match="No run 'run-3' is stored"):
+        store.claim_next(worker="test", run_id="run-3")
+
+
+def test_a_claimed_episode_is_running(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    assert store.episode("a-episode").status is EpisodeStatus.QUEUED
+    before = datetime.now(UTC)
+    store.claim_next(worker="test")
+    summary = store.episode("a-episode")
+    assert summary.status is EpisodeStatus.RUNNING
+    assert summary.started_at is not None and before <= summary.started_at <= datetime.now(UTC)
+
+
+def test_workers_that_claim_at_once_never_get_the_same_episode(store: TraceStore):
+    ids = [f"episode-{number}" for number in range(24)]
+    store.create_run(make_run("run-1", ids))
+    claimed: list[str] = []
+
+    def work() -> None:
+        while (taken := store.claim_next(worker=threading.current_thread().name)) is not None:
+            claimed.append(taken[1].id)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(claimed) == sorted(ids)
+
+
+def test_an_id_that_is_in_use_is_refused_and_nothing_of_the_run_stored(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    with pytest.raises(DuplicateId, match="A run with the id 'run-1' is stored already"):
+        store.create_run(make_run("run-1", ["b-episode"]))
+    with pytest.raises(DuplicateId, match="has an id that is in use"):
+        store.create_run(make_run("run-2", ["c-episode", "a-episode"]))
+    assert [run.id for run in store.runs()] == ["run-1"]
+    assert [row.id for row in store.episodes().rows] == ["a-episode"]
+
+
+def test_the_next_world_of_a_rollout_is_running_from_the_start(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    record_episode(store, "a-episode")
+    following = QueuedEpisode("b-episode", make_spec(0, world_episode=2))
+    store.add_episode("run-1", following, worker="test")
+    assert store.claim_next(worker="other") is None
+    assert [(e.id, e.world_episode, e.status) for e in store.run_episodes("run-1")] == [
+        ("a-episode", 1, EpisodeStatus.COMPLETED),
+        ("b-episode", 2, EpisodeStatus.RUNNING),
+    ]
+    with pytest.raises(DuplicateId):
+        store.add_episode("run-1", following)
+    with pytest.raises(UnknownEpisode):
+        store.add_episode("run-2", following)
+
+
+def test_stopping_a_run_aborts_what_waits_and_flags_what_runs(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode", "b-episode", "c-episode"]))
+    record_episode(store, "a-episode")
+    store.claim_next(worker="test")
+    assert not store.stop_requested("b-episode")
+    assert store.request_stop(run_id="run-1") == 2
+    a, b, c = store.run_episodes("run-1")
+    assert (a.status, a.stop_requested) == (EpisodeStatus.COMPLETED, False)
+    assert (b.status, b.stop_requested) == (EpisodeStatus.RUNNING, True)
+    assert (c.status, c.stop_reason) == (EpisodeStatus.ABORTED, StopReason.ABORTED)
+    assert c.ended_at is not None and c.error is not None
+    assert store.stop_requested("b-episode")
+    assert store.claim_next(worker="test") is None
+
+
+def test_stopping_one_episode_leaves_the_others(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
+    assert store.request_stop(episode_id="b-episode") == 1
+    assert store.request_stop(episode_id="b-episode") == 0
+    claimed = store.claim_next(worker="test")
+    assert claimed is not None and claimed[1].id == "a-episode"
+
+
+def test_a_worker_of_an_episode_that_is_over_or_gone_should_stop(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    record_episode(store, "a-episode")
+    assert store.stop_requested("a-episode")
+    assert store.stop_requested("never-there")
+
+
+def test_stopping_needs_something_to_stop(store: TraceStore):
+    with pytest.raises(UnknownEpisode):
+        store.request_stop(run_id="run-1")
+    with pytest.raises(UnknownEpisode):
+        store.request_stop(episode_id="a-episode")
+    with pytest.raises(TypeError):
+        store.request_stop()
+
+
+def test_an_episode_without_a_sign_of_life_is_interrupted_and_keeps_what_it_had(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
+    store.claim_next(worker="process 12 on test")
+    recorder = store.recorder("a-episode")
+    initial, decisions = make_decisions(3)
+    recorder.start(START, initial)
+    for decision in decisions:
+        recorder.record(decision)
+    assert store.interrupt_stale(older_than_s=60) == ()
+    assert store.interrupt_stale(older_than_s=-1) == ("a-episode",)
+    assert store.interrupt_stale(older_than_s=-1) == ()
+    summary = store.episode("a-episode")
+    assert (summary.status, summary.stop_reason) == (EpisodeStatus.INTERRUPTED, StopReason.INTERRUPTED)
+    assert summary.error is not None
+    assert "Its worker (process 12 on test) gave no sign of life after 20" in summary.error.detail
+    assert len(store.load_episode("a-episode").decisions) == 3
+    assert store.reward_facts("a-episode").n_decisions == 3
+    assert store.episode("b-episode").status is EpisodeStatus.QUEUED
+
+
+def test_a_heartbeat_keeps_an_episode_alive(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    store.claim_next(worker="test")
+    _set_back_heartbeats(store)
+    store.heartbeat("a-episode")
+    assert store.interrupt_stale(older_than_s=3600) == ()
+    _set_back_heartbeats(store)
+    assert store.interrupt_stale(older_than_s=3600) == ("a-episode",)
+    store.heartbeat("a-episode")
+    assert store.episode("a-episode").status is EpisodeStatus.INTERRUPTED
+
+
+def test_interrupting_gives_the_reason_and_only_what_runs_can_be(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    assert not store.interrupt("a-episode", "It never ran.")
+    store.claim_next(worker="test")
+    assert store.interrupt("a-episode", "Its worker died.")
+    assert not store.interrupt("a-episode", "Twice.")
+    assert store.episode("a-episode").error == EpisodeError("interrupted", "Its worker died.")
+
+
+def _set_back_heartbeats(store: TraceStore) -> None:
+    two_hours = timedelta(hours=2) // timedelta(microseconds=1)
+    with store._database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE episodes SET heartbeat_at = heartbeat_at - {two_hours}")

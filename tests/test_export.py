@@ -1,0 +1,165 @@
+"""An exported episode holds everything, in a form that is documented and does not change unnoticed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidInput, UnknownEpisode
+from core.export import VERSION, document_schema, episode_json, main, read_document, write_whole
+from core.settings import Settings, worker_environment
+from core.store import TraceStore
+from core.store.database import FILE_NAME
+from core.types import EpisodeError, Outcome, StopReason
+from tests.store.samples import START, make_decisions, make_run, record_episode
+
+SCHEMA = Path(__file__).parent / "data" / "export_schema_v1.json"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A data folder of our own."""
+    return Settings(data_dir=tmp_path / "data", db_url=None, max_workers=1)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[TraceStore]:
+    """A store with one finished episode, `episode-1`, and one that waits, `waiting`."""
+    with TraceStore.from_settings(settings) as opened:
+        opened.create_run(make_run("run-1", ["episode-1", "waiting"]))
+        record_episode(opened, "episode-1", 12)
+        yield opened
+
+
+def exported(store: TraceStore, episode_id: str = "episode-1") -> dict[str, Any]:
+    """The document as anybody's JSON reader sees it."""
+    return json.loads(episode_json(store, episode_id))
+
+
+def test_the_document_says_what_it_is_and_where_it_comes_from(store: TraceStore):
+    document = exported(store)
+    assert (document["format"], document["version"]) == ("craftscope.episode", 1)
+    assert document["run"]["id"] == "run-1"
+    assert document["run"]["trace_correlation_id"] == "trace_run-1"
+    episode = document["episode"]
+    assert (episode["id"], episode["status"], episode["stop_reason"]) == ("episode-1", "completed", "max_steps")
+    assert episode["started_at"] == "2026-03-01T12:00:00.123456Z"
+    assert episode["spec"]["policy"] == {"name": "random", "params": {"actions_per_call": 3}}
+    assert episode["spec"]["reward"]["weights"] == {"collect_wood": 2.5}
+    assert episode["spec"]["engine_version"] == "engine-1"
+
+
+def test_nothing_that_is_stored_is_missing(store: TraceStore):
+    loaded, document = store.load_episode("episode-1"), read_document(episode_json(store, "episode-1"))
+    assert document.episode.spec == loaded.spec
+    assert document.episode.unlock_steps == loaded.unlock_steps
+    assert (document.episode.env_return, document.episode.shaped_return) == (loaded.env_return, loaded.shaped_return)
+    assert loaded.initial is not None and document.initial is not None
+    assert (document.initial.facts, document.initial.scene) == (loaded.initial.facts, loaded.initial.scene)
+    same = ("index", "observation", "tool_calls", "model_call", "before", "not_executed", "unlocked", "unique_unlocked")
+    for ours, theirs in zip(document.decisions, loaded.decisions, strict=True):
+        for name in (*same, "env_reward", "error", "warning"):
+            assert getattr(ours, name) == getattr(theirs, name), name
+        assert (ours.reward.components, ours.reward.total) == (theirs.reward.components, theirs.reward.total)
+        assert (ours.timing.inference_ms, ours.timing.store_ms) == (theirs.timing.inference_ms, theirs.timing.store_ms)
+        for our_step, their_step in zip(ours.steps, theirs.steps, strict=True):
+            assert (our_step.action, our_step.env_reward) == (their_step.action, their_step.env_reward)
+            assert our_step.state.facts == their_step.state.facts
+            assert our_step.state.scene == their_step.state.scene
+            assert our_step.state.state_digest == their_step.state.state_digest
+
+
+def test_what_trainers_need_is_summed_up(store: TraceStore):
+    summary, loaded = exported(store, "episode-1")["summary"], store.load_episode("episode-1")
+    assert summary["reward_sum"] == pytest.approx(loaded.shaped_return)
+    assert summary["unique_achievements"] == [name for d in loaded.decisions for name in d.unique_unlocked]
+    assert summary["strategy"] == loaded.spec.reward.strategy
+
+
+def test_the_schema_is_the_one_that_is_written_down():
+    # A field that is added belongs into the file; one that changes or goes needs a new VERSION and a new file.
+    assert document_schema() == json.loads(SCHEMA.read_text(encoding="utf-8"))
+    assert f"_v{VERSION}." in SCHEMA.name
+
+
+def test_an_episode_that_waits_can_be_exported_too(store: TraceStore):
+    document = exported(store, "waiting")
+    assert (document["episode"]["status"], document["initial"], document["decisions"]) == ("queued", None, [])
+
+
+def test_the_same_episode_gives_the_same_bytes(store: TraceStore):
+    assert episode_json(store, "episode-1") == episode_json(store, "episode-1")
+
+
+def test_text_that_utf_8_cannot_hold_is_exported_all_the_same(store: TraceStore):
+    store.claim_next(worker="test")
+    recorder = store.recorder("waiting")
+    initial, (decision,) = make_decisions(1)
+    recorder.start(START, initial)
+    recorder.record(replace(decision, observation="half \ud83d and \x00"))
+    recorder.finish(Outcome(StopReason.POLICY_ERROR, START, EpisodeError("kind", "detail")))
+    assert exported(store, "waiting")["decisions"][0]["observation"] == "half \ud83d and \x00"
+
+
+def test_an_unknown_episode_is_said_to_be_unknown(store: TraceStore):
+    with pytest.raises(UnknownEpisode):
+        episode_json(store, "nothing-like-it")
+
+
+@pytest.mark.parametrize("change", [{"format": "other"}, {"version": 2}])
+def test_a_document_of_another_kind_is_not_read(store: TraceStore, change: dict[str, Any]):
+    with pytest.raises(InvalidInput, match="can be read"):
+        read_document(json.dumps({**exported(store), **change}).encode())
+    with pytest.raises(InvalidInput, match="not an exported episode"):
+        read_document(b"{}")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
+    file = tmp_path / "episode.json"
+    write_whole(file, b"first")
+    write_whole(file, b"second")
+    assert file.read_bytes() == b"second"
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InvalidInput, match="folder cannot be written"):
+        write_whole(tmp_path / "folder", b"third")
+    with pytest.raises(InvalidInput, match="nowhere/episode.json cannot be written"):
+        write_whole(tmp_path / "nowhere" / "episode.json", b"third")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["episode.json", "folder"]
+
+
+def test_the_command_writes_the_document(store: TraceStore, settings: Settings, tmp_path: Path):
+    out = tmp_path / "episode.json"
+    done = command(settings, "episode-1", "--out", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert out.read_bytes() == episode_json(store, "episode-1")
+    assert json.loads(command(settings, "episode-1").stdout) == exported(store)
+
+
+def test_the_command_says_what_is_wrong(store: TraceStore, settings: Settings):
+    done = command(settings, "nothing-like-it")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().strip().startswith("No episode 'nothing-like-it' is stored.")
+    assert (settings.data_dir / FILE_NAME).is_file()
+
+
+def test_the_command_prints_the_schema(capsysbinary: pytest.CaptureFixture[bytes]):
+    assert main(["--schema"]) == 0
+    assert json.loads(capsysbinary.readouterr().out) == document_schema()
+
+
+def command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run `python -m core.export` as a person does."""
+    return subprocess.run(
+        [sys.executable, "-m", "core.export", *arguments],
+        env=worker_environment(settings),
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        check=False,
+    )
