@@ -58,6 +58,8 @@ def main() -> None:
                 taken += record(store, replace(episode, spec=spec), f"run{index}", f"episode{index}")
             median = statistics.median(taken)
             print(f"record a decision:  median {median:.2f} ms ({len(taken)} decisions, each committed)")
+            print(f"decisions a second: {len(taken) / sum(taken) * 1000:.0f} (one writer)")
+            print(f"held by:            {store.backend}")
             listed = [timed(lambda: store.episodes(EpisodeFilter(), limit=50)) for _ in range(20)]
             print(f"list page of 50:    median {statistics.median(listed):.2f} ms ({count} episodes)")
             filtered = EpisodeFilter(policies=("scripted",), achievements=("collect_wood",))

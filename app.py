@@ -1,0 +1,25 @@
+"""The dashboard's router: `streamlit run app.py`."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.styles import base_styles
+
+_LOGO = Path(__file__).parent / "pages" / "components" / "logo.svg"
+
+st.set_page_config(page_title="Craftscope", page_icon=str(_LOGO), layout="wide")
+st.logo(str(_LOGO), size="large")
+
+base_styles()
+
+st.navigation(
+    [
+        st.Page("pages/traces.py", title="Traces", url_path="traces", default=True),
+        st.Page("pages/launch.py", title="Launch", url_path="launch"),
+        st.Page("pages/run.py", title="Runs", url_path="run"),
+        st.Page("pages/episode.py", title="Episode", url_path="episode"),
+        st.Page("pages/present.py", title="Present", url_path="present", visibility="hidden"),
+    ],
+    position="top",
+).run()

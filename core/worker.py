@@ -1,0 +1,299 @@
+"""One worker process: claims queued episodes one at a time, plays and records them, ends when none is left.
+
+`python -m core.worker` starts one by hand; `core.jobs` starts them otherwise. It needs no dashboard and no parent: what
+it must know is in the environment (`core.settings`) and in the database.
+
+- It holds a worker slot (`core.slots`) as long as it lives, and ends at once where every slot is taken.
+- A thread of its own writes a heartbeat every 2 s, also while a model is awaited, and sweeps after others that died.
+- SIGTERM and SIGINT end it cleanly: the episode becomes interrupted with the reason. A second one ends it hard.
+- An episode that breaks it becomes interrupted and the next one is played. A store that breaks (a full disk) ends the
+  worker with code 1: what was committed stays, and the episode becomes interrupted as soon as that can be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Self
+
+from core.errors import CraftscopeError, StoreCorrupt, StoreError, StoreUnavailable, UnknownEpisode
+from core.jobs import bury, ensure_workers, sweep
+from core.rollout import Recorder, run_rollout
+from core.settings import Settings, load_settings
+from core.slots import Slot, SlotRecord, SlotState, free_slots, worker_name
+from core.store import TraceStore
+from core.types import Decision, EpisodeError, Outcome, QueuedEpisode, StateRecord, StopReason
+
+HEARTBEAT_S = 2.0
+STOP_POLL_S = 0.25  # how often the loop, which may ask thousands of times a second, looks into the database
+NICENESS = 5  # the dashboard, which a person waits for, goes first
+
+_log = logging.getLogger("core.worker")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one worker until the queue is empty. Exit codes: 0 done, 1 it broke while working, 2 it could not begin."""
+    options = _parser().parse_args(arguments)
+    _start_log()
+    told_to_end = _listen_for_the_end()
+    os.nice(NICENESS)
+    try:
+        settings = load_settings()
+        slot = _slot(settings, options.slot, options.slot_fd)
+    except CraftscopeError as error:
+        _log.error("%s", error)
+        return 2
+    if slot is None:
+        _log.info("All %d worker slots of %s are taken; nothing to do.", settings.max_workers, settings.data_dir)
+        return 0
+    with slot:
+        code = _work_and_say_how_it_ended(settings, slot, told_to_end)
+    if code == 0 and not told_to_end.is_set():
+        _look_at_the_queue_once_more(settings)
+    return code
+
+
+def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, told_to_end: threading.Event) -> int:
+    """Claim and play until nothing is queued or the worker is told to end; gives back how many were played."""
+    name = worker_name(os.getpid())
+    played = 0
+    while not told_to_end.is_set():
+        claimed = store.claim_next(worker=name)
+        slot.write(SlotRecord(SlotState.WORKING, name, time.time(), claimed[1].id if claimed else ""))
+        if claimed is None:
+            break
+        run_id, episode = claimed
+        _play(RolloutInProgress(store, slot, heartbeat, told_to_end, run_id), episode)
+        heartbeat.episode_id = ""
+        slot.write(SlotRecord(SlotState.WORKING, name, time.time()))
+        played += 1
+    return played
+
+
+class Heartbeat:
+    """A thread that says every 2 s that the episode at hand is alive, and sweeps after dead workers."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.episode_id = ""
+        self._settings = settings
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(HEARTBEAT_S):
+            try:
+                with closing(TraceStore.from_settings(self._settings)) as store:
+                    self._beat_until_over(store)
+            except Exception:  # noqa: BLE001  without this thread a healthy episode would be taken for dead
+                _log.exception("A heartbeat failed; the next one is tried in %g s.", HEARTBEAT_S)
+
+    def _beat_until_over(self, store: TraceStore) -> None:
+        while True:
+            if self.episode_id:
+                store.heartbeat(self.episode_id)
+            for episode_id in sweep(store, self._settings):
+                _log.warning("Episode %s had lost its worker and is interrupted now.", episode_id)
+            if self._over.wait(HEARTBEAT_S):
+                return
+
+
+class RolloutInProgress:
+    """The claimed episode and the worlds that follow it: which one is being played, and whether to stop."""
+
+    def __init__(
+        self, store: TraceStore, slot: Slot, heartbeat: Heartbeat, told_to_end: threading.Event, run_id: str
+    ) -> None:
+        self.store = store
+        self.run_id = run_id
+        self.episode_id = ""
+        self._slot = slot
+        self._heartbeat = heartbeat
+        self._told_to_end = told_to_end
+        self._stop_requested = False
+        self._polled_s = 0.0
+
+    def recorder_for(self, episode: QueuedEpisode) -> Recorder:
+        """The recorder for the claimed episode first, then for each further world, which is stored here."""
+        if self.episode_id:
+            # Asked to stop in the last moment of the world before: that holds for the next one too.
+            self._stop_requested |= self.store.episode(self.episode_id).stop_requested
+            self.store.add_episode(self.run_id, episode, worker=worker_name(os.getpid()))
+        self.episode_id = episode.id
+        self._heartbeat.episode_id = episode.id
+        self._slot.write(replace(self._slot.read(), episode_id=episode.id))
+        return _WorkerRecorder(self.store.recorder(episode.id), self)
+
+    def should_stop(self) -> bool:
+        """True once a person or a signal said so; looks into the database every 0.25 s at most."""
+        if self._told_to_end.is_set() or self._stop_requested:
+            return True
+        now_s = time.monotonic()
+        if now_s - self._polled_s >= STOP_POLL_S:
+            self._polled_s = now_s
+            self._stop_requested = self.store.stop_requested(self.episode_id)
+        return self._stop_requested
+
+    def as_it_was(self, outcome: Outcome) -> Outcome:
+        """The loop knows only that it had to stop; an end that no person asked for is an interruption."""
+        if outcome.stop_reason is not StopReason.ABORTED or self._stop_requested:
+            return outcome
+        detail = f"Its worker ({worker_name(os.getpid())}) was told to end (SIGTERM) and stopped after the last step."
+        return Outcome(StopReason.INTERRUPTED, outcome.finished_at, EpisodeError("worker_ended", detail))
+
+
+class _WorkerRecorder:
+    """The store's recorder, with the end named as it was."""
+
+    def __init__(self, recorder: Recorder, rollout: RolloutInProgress) -> None:
+        self._recorder = recorder
+        self._rollout = rollout
+
+    def start(self, started_at: datetime, initial: StateRecord) -> None:
+        self._recorder.start(started_at, initial)
+
+    def record(self, decision: Decision) -> None:
+        self._recorder.record(decision)
+
+    def finish(self, outcome: Outcome) -> None:
+        self._recorder.finish(self._rollout.as_it_was(outcome))
+
+
+def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
+    """Play one claimed episode with what follows it.
+
+    Raises StoreUnavailable and StoreCorrupt: nothing can be recorded then. Everything else ends this episode only.
+    """
+    _log.info("Episode %s: seed %d, policy %s.", episode.id, episode.spec.seed, episode.spec.policy.name)
+    try:
+        episodes = run_rollout(
+            episode.spec,
+            episode_id=episode.id,
+            run_id=rollout.run_id,
+            recorder_for=rollout.recorder_for,
+            should_stop=rollout.should_stop,
+        )
+    except (StoreUnavailable, StoreCorrupt):
+        raise
+    except Exception as error:  # noqa: BLE001  process boundary: the queue goes on
+        _log.exception("Episode %s broke.", rollout.episode_id or episode.id)
+        _interrupt(rollout.store, rollout.episode_id or episode.id, error)
+    else:
+        for played in episodes:
+            _log.info("Episode %s ended: %s after %d steps.", played.id, played.stop_reason, played.length)
+
+
+def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:
+    """End the episode, unless somebody ended or deleted it meanwhile (a machine that slept is taken for dead)."""
+    detail = f"The worker could not play on: {type(error).__name__}: {error} Its log has the whole story."
+    try:
+        store.interrupt(episode_id, detail)
+    except UnknownEpisode as gone:
+        _log.info("%s", gone)
+
+
+def _work_and_say_how_it_ended(settings: Settings, slot: Slot, told_to_end: threading.Event) -> int:
+    try:
+        with closing(TraceStore.from_settings(settings)) as store:
+            bury(store, slot)
+            sweep(store)
+            return _work_in(store, settings, slot, told_to_end)
+    except Exception as error:  # noqa: BLE001  process boundary
+        _log.exception("The worker ends.")
+        _leave_reason(slot, f"{error}")
+        return 1
+
+
+def _work_in(store: TraceStore, settings: Settings, slot: Slot, told_to_end: threading.Event) -> int:
+    try:
+        with Heartbeat(settings) as heartbeat:
+            played = work(store, slot, heartbeat, told_to_end)
+    except StoreError as error:
+        _log.exception("The worker ends: it cannot record any more.")
+        _leave_reason(slot, f"Recording failed: {error}")
+        _bury_own(store, slot)
+        return 1
+    _log.info("Done after %d episodes%s.", played, ", told to end" if told_to_end.is_set() else "")
+    slot.write(SlotRecord())
+    return 0
+
+
+def _bury_own(store: TraceStore, slot: Slot) -> None:
+    try:
+        bury(store, slot)
+    except StoreError as error:
+        _log.error("Its episode could not be ended either (%s) Whoever sweeps next will do it.", error)
+
+
+def _leave_reason(slot: Slot, detail: str) -> None:
+    """Whoever sweeps next finds the sentence in the slot, also where the store could not take it."""
+    record = slot.read()
+    slot.write(SlotRecord(SlotState.FAILED, worker_name(os.getpid()), time.time(), record.episode_id, detail))
+
+
+def _look_at_the_queue_once_more(settings: Settings) -> None:
+    """A launch that found this worker's slot taken, a moment before it was given back, must not wait for nobody."""
+    try:
+        with closing(TraceStore.from_settings(settings)) as store:
+            ensure_workers(store, settings)
+    except CraftscopeError as error:
+        _log.error("%s", error)
+
+
+def _slot(settings: Settings, path: Path | None, descriptor: int | None) -> Slot | None:
+    if path is not None and descriptor is not None:
+        return Slot.adopt(descriptor, path)
+    return next(free_slots(settings), None)
+
+
+def _listen_for_the_end() -> threading.Event:
+    told_to_end = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        told_to_end.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    return told_to_end
+
+
+def _start_log() -> None:
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.INFO, format=f"%(asctime)sZ {os.getpid()} %(levelname)s %(message)s")
+    for handler in logging.getLogger().handlers:
+        if handler.formatter is not None:
+            handler.formatter.converter = time.gmtime
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m core.worker", description="Play queued episodes until none is left."
+    )
+    parser.add_argument("--slot", type=Path, help="the slot file that the starter holds for this worker")
+    parser.add_argument("--slot-fd", type=int, help="the open file of that slot")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

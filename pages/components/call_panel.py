@@ -1,0 +1,119 @@
+"""The "Tool call" tab: what the policy was told, what it answered, and what became of it.
+
+Names, arguments and reasoning come from a model: they are shown as text, never as Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.env.rules import ACTIONS
+from core.types import Decision, ModelCall, Step, ToolCall
+from pages.components.cursor import Cursor
+from pages.components.format import ms, number, signed
+
+_LONGEST_ARGUMENTS = 20_000
+
+
+def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
+    """Draw the tab for one decision; the step of the cursor's frame is marked."""
+    if decision.error is not None:
+        show_problem("This decision failed", decision.error.kind, decision.error.detail, decision.error.where)
+    if decision.warning:
+        show_problem("Warning", "", decision.warning, colour="orange")
+    if not decision.tool_calls:
+        st.text("The policy made no tool call.")
+    done = 0
+    for number_of_call, call in enumerate(decision.tool_calls, 1):
+        executed = decision.steps[done : done + len(call.actions)]
+        done += len(call.actions)
+        title = f"Call {number_of_call} of {len(decision.tool_calls)}" if len(decision.tool_calls) > 1 else ""
+        _show_call(call, executed, cursor, title)
+    if decision.model_call is not None:
+        _show_model_call(decision.model_call)
+    with st.expander("What the policy was told"):
+        st.code(decision.observation or "(nothing)", language=None, wrap_lines=True, height=320)
+
+
+def show_problem(title: str, kind: str, detail: str, where: str = "", colour: str = "red") -> None:
+    """What went wrong: a headline of ours, and text that may come from a model or a traceback."""
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(title, color="orange" if colour == "orange" else "red")
+            if kind:
+                st.text(kind)
+        st.text(detail)
+        if where:
+            st.code(where, language=None, wrap_lines=True)
+
+
+def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title: str) -> None:
+    if title:
+        st.caption(title)
+    if call.reasoning:
+        st.caption("Reasoning")
+        with st.container(border=True):
+            st.text(call.reasoning)
+    st.caption("Actions, in order")
+    _show_actions(call, executed, cursor)
+    st.caption("As the policy sent it")
+    called = f"{call.name}({call.arguments})" + (f"\n\ncall id: {call.call_id}" if call.call_id else "")
+    st.code(_shortened(called), language="json", wrap_lines=True)
+
+
+def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
+    if not call.actions and not call.dropped:
+        st.text("It named no action.")
+        return
+    with st.container(horizontal=True, gap="small"):
+        for step in executed:
+            paid = f"  {signed(step.env_reward)}" if step.env_reward else ""
+            is_here = step.index == cursor.step
+            st.badge(
+                f"{'▶' if is_here else '✓'} {_known(step.action)}{paid}",
+                color="green" if is_here else "gray",
+                help=f"Step {step.index + 1}, executed. Crafter paid {signed(step.env_reward)}.",
+            )
+        for action in call.actions[len(executed) :]:
+            st.badge(
+                f"○ {_known(action)}",
+                color="orange",
+                help="Valid, but not executed: the episode ended or a cap was reached first.",
+            )
+    if len(call.actions) > len(executed):
+        st.text(f"○ not executed: {', '.join(call.actions[len(executed) :])} (the episode ended or a cap cut in)")
+    for dropped in call.dropped:
+        st.text(f"✕ dropped: {dropped.name[:200]} ({dropped.reason})")
+
+
+def _known(action: str) -> str:
+    """The action's name where it is one of Crafter's. Anything else would be a stranger's text in a label."""
+    return action.replace("_", " ") if action in ACTIONS else "(unknown action)"
+
+
+def _shortened(text: str) -> str:
+    left_out = len(text) - _LONGEST_ARGUMENTS
+    return text if left_out <= 0 else f"{text[:_LONGEST_ARGUMENTS]}\n… {number(left_out)} characters left out"
+
+
+def _show_model_call(call: ModelCall) -> None:
+    with st.expander("The model call"):
+        figures = [
+            ("model", f"{call.provider} / {call.model}"),
+            ("latency", ms(call.latency_ms)),
+            ("tokens in", _or_na(call.tokens_in)),
+            ("tokens out", _or_na(call.tokens_out)),
+            ("cached", _or_na(call.tokens_cached)),
+            ("reasoning", _or_na(call.tokens_reasoning)),
+            ("cost", "n/a" if call.cost_usd is None else f"{call.cost_usd:.6f} USD"),
+            ("retries", str(call.retries)),
+        ]
+        st.text("   ".join(f"{name}: {value}" for name, value in figures))
+        st.caption("Response")
+        st.code(_shortened(call.response_text), language=None, wrap_lines=True)
+        st.caption("Request")
+        st.json(call.request, expanded=1)
+
+
+def _or_na(count: int | None) -> str:
+    return "n/a" if count is None else number(count)

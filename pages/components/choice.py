@@ -1,0 +1,61 @@
+"""Which episode a page is about: the `id` of its address, or the one looked at last."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import StoreError, UnknownEpisode
+from core.store import EpisodeSummary
+from pages.components.empty import show_empty_store
+from pages.components.format import short_id, signed, status_label
+from pages.components.state import stop_with, store
+
+_LAST = "last_episode"
+_OFFERED = 5
+
+
+def chosen_episode() -> EpisodeSummary:
+    """The episode to show. Where there is none, the page ends here with a sentence and a way on."""
+    asked = st.query_params.get("id") or st.session_state.get(_LAST)
+    try:
+        if asked:
+            summary = store().episode(asked)
+            st.session_state[_LAST] = summary.id
+            return summary
+    except UnknownEpisode as error:
+        st.session_state.pop(_LAST, None)
+        st.subheader("No such episode", anchor=False)
+        st.text(str(error))
+        _offer_others()
+        st.stop()
+    except StoreError as error:
+        stop_with("The episode cannot be read", error)
+    if store().is_empty():
+        show_empty_store()
+    else:
+        st.subheader("Which episode?", anchor=False)
+        st.text("The address names none. Pick one of the newest, or find another one among the traces.")
+        _offer_others()
+    st.stop()
+    raise AssertionError("st.stop() returned")
+
+
+def link_to_traces(label: str = "All traces") -> None:
+    """A way out that is always there."""
+    st.page_link("pages/traces.py", label=label)
+
+
+def inert(text: str) -> str:
+    """Text for a label: letters, digits, `-`, `_`, `.`; whatever could be Markdown becomes `?`."""
+    return "".join(sign if sign.isalnum() or sign in "-." else "\\_" if sign == "_" else "?" for sign in text)
+
+
+def _offer_others() -> None:
+    for row in store().episodes(limit=_OFFERED).rows:
+        label = (
+            f"{inert(short_id(row.id))} · {inert(row.policy)} · seed {row.seed} · {status_label(row.status)} · "
+            f"shaped return {signed(row.shaped_return)}"
+        )
+        if st.button(label, key=f"offer-{row.id}"):
+            st.switch_page("pages/episode.py", query_params={"id": row.id})
+    link_to_traces()

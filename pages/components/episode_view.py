@@ -1,0 +1,185 @@
+"""The player beside the panels that explain what it shows. One fragment: a step draws this part anew, not the page."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+from core.errors import StoreError
+from core.store import DecisionSummary, EpisodeSummary
+from core.types import Decision, StateFacts
+from pages.components.address import keep_step_in_address
+from pages.components.call_panel import show_tool_calls
+from pages.components.cursor import Cursor, cursor_at
+from pages.components.format import signed
+from pages.components.map_panel import show_map
+from pages.components.player import player
+from pages.components.position import go_to_decision, last_frame, picked_of, remember_frame, seek_of
+from pages.components.reward_panel import show_reward
+from pages.components.sentences import steps_phrase
+from pages.components.state import stop_with, store
+from pages.components.state_panel import show_state
+from pages.components.timing_panel import show_timing
+from pages.components.track import Track
+
+# The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
+_STYLE = """
+<style>
+@media (min-width: 1000px) {
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 432px; }
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) + [data-testid="stColumn"] { flex: 1 1 0; min-width: 0; }
+}
+@media (min-width: 1300px) {
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 576px; }
+}
+@media (min-width: 1840px) {
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 720px; }
+}
+</style>
+"""
+_TABS: tuple[str, ...] = ("Reward", "Tool call", "Timing", "State", "Map")
+
+
+@st.fragment
+def show_episode(summary: EpisodeSummary, track: Track) -> None:
+    """Draw player and panels, and keep the address in step with them."""
+    try:
+        _show(summary, track)
+    except StoreError as error:
+        stop_with("The episode cannot be read any more", error)
+
+
+def _show(summary: EpisodeSummary, track: Track) -> None:
+    left, right = st.columns([0.48, 0.52], gap="medium")
+    st.html(_STYLE)
+    with left, st.container(key="episode-player"):
+        cursor = _show_player(summary, track)
+    with right:
+        if cursor.decision is None:
+            _say_nothing_decided(summary)
+            return
+        decision = track.decisions[cursor.decision]
+        _show_selector(summary.id, track, decision)
+        _show_headline(decision, cursor)
+        _show_tabs(summary, track, decision, cursor)
+    keep_step_in_address("episode", summary.id, cursor.frame)
+
+
+def _show_player(summary: EpisodeSummary, track: Track) -> Cursor:
+    if track.player is None:
+        st.text(track.problem or "No frame has been recorded yet.")
+        picked = picked_of(summary.id)
+        return picked if picked and track.decisions else cursor_at(track.decisions, 0)
+    frame = player(
+        track.player, key=f"player-{summary.id}", start_step=last_frame(summary.id), seek=seek_of(summary.id)
+    )
+    remember_frame(summary.id, frame)
+    return cursor_at(track.decisions, frame, picked_of(summary.id))
+
+
+def _say_nothing_decided(summary: EpisodeSummary) -> None:
+    with st.container(border=True):
+        st.text(
+            "The policy has made no decision, so there is nothing to explain."
+            if summary.status.is_over
+            else "The policy has not made a decision yet."
+        )
+
+
+def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> None:
+    decisions, last = track.decisions, len(track.decisions) - 1
+    key = f"decision-{episode_id}"
+    st.session_state[key] = decision.index
+
+    def go(index: int) -> None:
+        go_to_decision(episode_id, decisions, index)
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="decision-selector"):
+        st.markdown("**Decision**", width="content")
+        st.number_input(
+            "Decision",
+            min_value=0,
+            max_value=last,
+            step=1,
+            key=key,
+            on_change=lambda: go(st.session_state[key]),
+            label_visibility="collapsed",
+            width=132,
+        )
+        st.caption(f"0 to {last:,}", width="content")
+        st.button("‹", key="decision-back", on_click=go, args=(decision.index - 1,), disabled=decision.index == 0)
+        st.button("›", key="decision-forward", on_click=go, args=(decision.index + 1,), disabled=decision.index == last)
+        _show_unlock_jump(episode_id, track)
+
+
+def _show_unlock_jump(episode_id: str, track: Track) -> None:
+    unlocking = {name: decision.index for decision in track.decisions for name in decision.unlocked}
+    if not unlocking:
+        return
+    key = f"unlock-{episode_id}"
+
+    def go() -> None:
+        name = st.session_state[key]
+        st.session_state[key] = None
+        if name in unlocking:
+            go_to_decision(episode_id, track.decisions, unlocking[name])
+
+    st.selectbox(
+        "Go to an unlock",
+        list(unlocking),
+        index=None,
+        key=key,
+        format_func=lambda name: f"{name.replace('_', ' ')} (decision {unlocking[name]})",
+        placeholder="Go to an unlock…",
+        on_change=go,
+        label_visibility="collapsed",
+    )
+
+
+def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="decision-headline"):
+        if cursor.frame == 0 and decision.index == 0:
+            st.badge("about to act", color="gray", help="The player shows the world after reset")
+        st.badge(steps_phrase(decision), color="gray")
+        st.badge(f"shaped {signed(decision.reward)}", color=_colour(decision.reward))
+        st.badge(f"environment {signed(decision.env_reward)}", color=_colour(decision.env_reward))
+        if not decision.ok:
+            st.badge("failed", color="red")
+        for name in decision.unlocked:
+            st.badge(f"◆ {name.replace('_', ' ')}", color="orange", help="Unlocked by this decision")
+
+
+def _colour(value: float) -> Literal["green", "red", "gray"]:
+    return "green" if value > 0 else "red" if value < 0 else "gray"
+
+
+def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
+    tabs = st.tabs(_TABS, key="tab", on_change="rerun", bind="query-params")
+    at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
+    shown = _TABS[at]
+    with tabs[at]:
+        match shown:
+            case "Timing":
+                show_timing(decision, track, summary.id)
+            case "Map":
+                show_map(summary.spec, track, cursor.frame, summary.id)
+            case _:
+                _show_decision_tab(shown, summary, track, store().decision(summary.id, decision.index), cursor)
+
+
+def _show_decision_tab(shown: str, summary: EpisodeSummary, track: Track, decision: Decision, cursor: Cursor) -> None:
+    """The tabs that need the whole decision, which is read for them alone."""
+    if shown == "Reward":
+        show_reward(decision, summary.spec.reward, track, cursor, summary.id)
+    elif shown == "Tool call":
+        show_tool_calls(decision, cursor)
+    else:
+        show_state(_facts_at(decision, track, cursor), decision.before, track.unlocks, cursor.frame)
+
+
+def _facts_at(decision: Decision, track: Track, cursor: Cursor) -> StateFacts:
+    if cursor.frame == 0 and track.initial is not None:
+        return track.initial.facts
+    facts = [step.state.facts for step in decision.steps if step.index == cursor.step]
+    return facts[0] if facts else decision.after

@@ -1,0 +1,217 @@
+"""Episodes of a run while they are played: cards with the current frame, and compact rows."""
+
+from __future__ import annotations
+
+import functools
+import io
+
+import streamlit as st
+from PIL import Image
+
+from core import jobs
+from core.env.render import draw_scene
+from core.env.rules import ACHIEVEMENTS
+from core.errors import StoreError
+from core.store import EpisodeSummary, TraceStore
+from core.types import EpisodeStatus
+from pages.components.format import number, reason_in_words, signed, status_badge
+from pages.components.plain import plain
+from pages.components.state import store
+
+_CELL_PX = 32  # twice the textures' size
+_LARGE_CELL_PX = 48
+_SAID = "run-said"
+_LARGEST_PX = 640
+
+
+def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
+    """Which episodes have a card. An episode keeps its place until it is over and another one is being played.
+
+    places: how many cards there are. shown_before: ids of the last drawing, changed to those of this one.
+    """
+    by_id = {row.id: row for row in rows}
+    places = min(places, len(rows))
+    ids = [id_ for id_ in shown_before if id_ in by_id][:places]
+    waiting = [row.id for row in rows if row.status is EpisodeStatus.RUNNING and row.id not in ids]
+    for index, id_ in enumerate(ids):
+        if waiting and by_id[id_].status is not EpisodeStatus.RUNNING:
+            ids[index] = waiting.pop(0)
+    for id_ in (*waiting, *by_id):
+        if len(ids) < places and id_ not in ids:
+            ids.append(id_)
+    shown_before[:] = ids
+    return [by_id[id_] for id_ in ids]
+
+
+def episode_card(row: EpisodeSummary, per_seed: int, *, alone: bool = False) -> None:
+    """One episode with its current frame. `alone`: it has the page's whole width."""
+    with st.container(border=True, key=f"card-{row.id}"):
+        left, right = st.columns([2, 3] if alone else [5, 6], vertical_alignment="top")
+        with left.container(key=f"frame-{row.id}"):
+            picture = _frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
+            st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
+        with right:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"**{episode_name(row, per_seed)}**", width="content")
+                st.space("stretch")
+                _badge(row)
+            st.progress(_share(row), text=_progress_in_words(row))
+            st.html(_figures(row))
+            st.html(_all_achievements(row) if alone else _newest_unlocks(row))
+            with st.container(horizontal=True, vertical_alignment="center", key=f"actions-{row.id}"):
+                _open_link(row)
+                _stop_button(row, "card")
+                if row.status.is_over:
+                    st.caption(plain(_why(row)), width="content")
+
+
+def episode_row(row: EpisodeSummary, per_seed: int) -> None:
+    """One episode in a line."""
+    with st.container(key=f"row-{row.id}"):
+        cells = st.columns([1.6, 1.5, 3, 1.3, 1.3, 1.2, 1.6], vertical_alignment="center")
+        cells[0].html(f'<div class="cs-cell">{episode_name(row, per_seed)}</div>')
+        with cells[1]:
+            _badge(row)
+        cells[2].progress(_share(row), text=_progress_in_words(row))
+        values = (signed(row.env_return), signed(row.shaped_return), f"{len(row.achievements)} / {len(ACHIEVEMENTS)}")
+        for cell, value in zip(cells[3:6], values, strict=True):
+            cell.html(f'<div class="cs-cell cs-end">{value}</div>')
+        with cells[6], st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+            _open_link(row)
+            _stop_button(row, "row")
+
+
+def row_headings() -> None:
+    """What the columns of `episode_row` are."""
+    cells = st.columns([1.6, 1.5, 3, 1.3, 1.3, 1.2, 1.6], vertical_alignment="bottom")
+    names = ("Episode", "Status", "Steps", "Env return", "Shaped return", "Achieved", "")
+    for cell, name, end in zip(cells, names, (False, False, False, True, True, True, True), strict=True):
+        cell.html(f'<div class="cs-cell cs-muted{" cs-end" if end else ""}">{name}</div>')
+
+
+def episode_name(row: EpisodeSummary, per_seed: int) -> str:
+    """Which episode of the run it is: `Seed 42`, `Seed 42 · 2 of 3`, `Seed 42 · world 2`."""
+    parts = [f"Seed {row.seed}"]
+    if per_seed > 1:
+        parts.append(f"{row.group_index + 1} of {per_seed}")
+    if row.world_episode > 1:
+        parts.append(f"world {row.world_episode}")
+    return " · ".join(parts)
+
+
+def _badge(row: EpisodeSummary) -> None:
+    if row.status is EpisodeStatus.RUNNING and row.stop_requested:
+        st.badge("◼ stopping", color="orange")
+        return
+    text, colour = status_badge(row.status)
+    why = plain(_why(row)) if row.status.is_over else None
+    st.badge(text, color=colour, help=why)  # pyright: ignore[reportArgumentType]
+
+
+def _why(row: EpisodeSummary) -> str:
+    reason = reason_in_words(row.stop_reason)
+    sentence = f"{reason[:1].upper()}{reason[1:]}."
+    return f"{sentence} {row.error.detail}" if row.error else sentence
+
+
+def _share(row: EpisodeSummary) -> float:
+    limits = row.spec.limits
+    return min(1.0, max(row.n_steps / limits.max_steps, row.n_decisions / limits.max_decisions))
+
+
+def _progress_in_words(row: EpisodeSummary) -> str:
+    if row.status is EpisodeStatus.QUEUED:
+        return "waits for a worker"
+    return f"{number(row.n_steps)} of {number(row.spec.limits.max_steps)} steps"
+
+
+def _figures(row: EpisodeSummary) -> str:
+    figures = (
+        ("Env return", signed(row.env_return)),
+        ("Shaped return", signed(row.shaped_return)),
+        ("Achievements", f"{len(row.achievements)} / {len(ACHIEVEMENTS)}"),
+    )
+    cells = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in figures)
+    return f'<div class="cs-figures">{cells}</div>'
+
+
+def _newest_unlocks(row: EpisodeSummary) -> str:
+    newest_first = [name.replace("_", " ") for name in reversed(row.achievements) if name in ACHIEVEMENTS]
+    return f'<div class="cs-unlocks">{", ".join(newest_first) or "nothing unlocked yet"}</div>'
+
+
+def _all_achievements(row: EpisodeSummary) -> str:
+    chips = "".join(
+        f"<span{' class=cs-done' if name in row.achievements else ''}>{name.replace('_', ' ')}</span>"
+        for name in ACHIEVEMENTS
+    )
+    return f'<div class="cs-chips">{chips}</div>'
+
+
+def _open_link(row: EpisodeSummary) -> None:
+    if row.n_steps:
+        st.page_link("pages/episode.py", label="Open", query_params={"id": row.id})
+
+
+def _stop_button(row: EpisodeSummary, place: str) -> None:
+    if not row.status.is_over:
+        st.button("Stop", key=f"stop-{place}-{row.id}", on_click=_stop, args=(row.id,), disabled=row.stop_requested)
+
+
+def _stop(episode_id: str) -> None:
+    try:
+        jobs.stop(store(), episode_id=episode_id)
+    except StoreError as error:
+        say(str(error))
+
+
+def say(sentence: str) -> None:
+    """From a button's callback: what the next drawing of the page's live part says. Callbacks cannot draw there."""
+    st.session_state[_SAID] = sentence
+
+
+def show_what_was_said() -> None:
+    """Show the sentence of the last callback, once."""
+    sentence = st.session_state.pop(_SAID, None)
+    if sentence:
+        st.toast(plain(sentence))
+
+
+def _frame(row: EpisodeSummary, cell: int) -> bytes:
+    view = row.spec.env.view
+    size = _size(view, cell)
+    if row.status is EpisodeStatus.QUEUED:
+        return _blank(size)
+    return _drawn(store(), row.id, row.n_steps, view, size, (row.seed, row.world_episode))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _drawn(
+    _store: TraceStore,
+    episode_id: str,
+    n_steps: int,
+    view: tuple[int, int],
+    size: tuple[int, int],
+    world: tuple[int, int],
+) -> bytes:
+    """The newest frame; `n_steps` is what makes it another one."""
+    scene = _store.latest_scene(episode_id)
+    if scene is None:
+        return _blank(size)
+    return _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
+
+
+@functools.cache
+def _blank(size: tuple[int, int]) -> bytes:
+    return _png(Image.new("RGBA", size, (128, 140, 155, 40)))
+
+
+def _size(view: tuple[int, int], cell: int) -> tuple[int, int]:
+    cell = max(2, min(cell, _LARGEST_PX // max(view)))
+    return view[0] * cell, view[1] * cell
+
+
+def _png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)  # fast: a frame is looked at for a second
+    return buffer.getvalue()

@@ -1,0 +1,511 @@
+// The player: one instance for each place it is mounted in. Streamlit calls the default export whenever the data or
+// the theme changes, and the function it returns when the player goes away.
+
+const SPEEDS = [1, 5, 10, 30, 60]; // frames a second, keys 1 to 5
+const REPORT_AFTER_MS = 60;
+const REPORT_WHILE_PLAYING_MS = 250;
+const TOAST_MS = 1800;
+const AWAKE_MS = 2500;
+const WIDEST_FRAME = 720; // CSS pixels
+
+const players = new WeakMap(); // mount point -> Player
+const open = []; // the player used last is the last one: keys go to it
+
+class Player {
+  constructor(root) {
+    this.root = root;
+    this.find = (selector) => root.querySelector(selector);
+    this.canvas = this.find(".view");
+    this.frames = 0;
+    this.frame = 0;
+    this.speed = 10;
+    this.playing = false;
+    this.loop = false;
+    this.timeline = new Timeline(this.find(".timeline"), {
+      onSeek: (frame) => (this.pause(), this.goTo(frame)),
+      describe: (frame) => this.describe(frame),
+    });
+    this.fillSpeeds();
+    this.listen();
+    open.push(this);
+  }
+
+  fillSpeeds() {
+    const select = this.find("[data-act=speed]");
+    for (const speed of SPEEDS) select.add(new Option(`${speed} fps`, String(speed)));
+    select.value = String(this.speed);
+    select.addEventListener("change", () => this.setSpeed(Number(select.value)));
+  }
+
+  listen() {
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    for (const button of this.root.querySelectorAll("button[data-act]"))
+      button.addEventListener("click", () => this.act(button.dataset.act), { signal });
+    document.addEventListener("keydown", (event) => this.onKey(event), { capture: true, signal });
+    document.addEventListener("pointerdown", () => (this.byKeyboard = false), { capture: true, signal });
+    this.root.addEventListener("pointerdown", () => this.becomeActive(), { signal });
+    this.root.addEventListener("pointermove", () => this.wake(), { signal });
+    this.find(".help").addEventListener("click", () => this.act("help"), { signal });
+    this.resizes = new ResizeObserver(() => this.resize());
+    this.resizes.observe(this.root);
+    window.addEventListener("resize", () => this.resize(), { signal });
+  }
+
+  close() {
+    this.abort.abort();
+    this.resizes.disconnect();
+    clearTimeout(this.reportTimer);
+    clearTimeout(this.toastTimer);
+    clearTimeout(this.wakeTimer);
+    this.closed = true;
+    open.splice(open.indexOf(this), 1);
+  }
+
+  // Presenting, the controls show for a moment when the mouse moves.
+  wake() {
+    this.root.classList.add("awake");
+    clearTimeout(this.wakeTimer);
+    this.wakeTimer = setTimeout(() => this.root.classList.remove("awake"), AWAKE_MS);
+  }
+
+  becomeActive() {
+    open.push(...open.splice(open.indexOf(this), 1));
+  }
+
+  // ---------------------------------------------------------------------------------------------- what is shown
+
+  async update(data, setStep) {
+    this.setStep = setStep;
+    this.root.classList.toggle("present", data.present);
+    this.setExit(data.exitUrl);
+    if (data.digest === this.digest) {
+      this.obeySeek(data.seek);
+      this.resize();
+      return;
+    }
+    const isFirst = this.digest === undefined;
+    this.digest = data.digest;
+    try {
+      await this.load(data, isFirst);
+    } catch (error) {
+      this.say(`The episode could not be drawn: ${error.message}. Reload the page to try again.`);
+    }
+  }
+
+  async load(data, isFirst) {
+    const [atlas, packed, text] = await Promise.all([loadAtlas(data.atlas), gunzip(data.scenes), gunzip(data.hud)]);
+    if (this.closed || this.digest !== data.digest) return;
+    const wasAtEnd = this.frames > 0 && this.frame === this.frames - 1;
+    this.scenes = readScenes(packed, data.textures, data.items);
+    this.hud = JSON.parse(new TextDecoder().decode(text));
+    this.frames = this.scenes.count;
+    if (!this.frames) return this.say("Nothing has been recorded of this episode.");
+    this.decisionOf = decisionOfFrames(this.hud, this.frames);
+    this.unlocksAt = Map.groupBy
+      ? Map.groupBy(this.hud.unlocks, ([frame]) => frame)
+      : new Map(this.hud.unlocks.map(([frame]) => [frame, this.hud.unlocks.filter(([f]) => f === frame)]));
+    this.painter = new Painter(this.canvas, atlas, this.scenes, data.materials);
+    this.timeline.setEpisode({ frames: this.frames, hud: this.hud, scenes: this.scenes });
+    this.find(".counter-total").textContent = ` / ${this.frames - 1}`;
+    this.makeVitals(data.vitals);
+    this.makeUnlocks();
+    this.find(".notice").hidden = true;
+    this.scale = this.timelineDrawnFrom = undefined;
+    this.paintedFrame = undefined;
+    if (isFirst) {
+      this.seekNonce = data.seek?.nonce;
+      this.reported = data.start;
+      this.frame = data.start;
+    } else if (wasAtEnd) this.frame = this.frames - 1; // a running episode is followed
+    this.frame = this.clamp(this.frame);
+    this.resize();
+    this.paint();
+    if (!isFirst) {
+      this.obeySeek(data.seek);
+      this.report();
+    }
+    this.root.dataset.ready = "true";
+  }
+
+  say(sentence) {
+    const notice = this.find(".notice");
+    notice.textContent = sentence;
+    notice.hidden = false;
+  }
+
+  setExit(url) {
+    const exit = this.find(".exit");
+    // Only an address in this dashboard: never another site's, never a script.
+    const target = url ? new URL(url, document.baseURI) : null;
+    this.exit = target && target.origin === window.location.origin ? target : null;
+    exit.hidden = !this.exit;
+    this.pointExit();
+  }
+
+  pointExit() {
+    if (!this.exit) return;
+    this.exit.searchParams.set("step", String(this.frame));
+    this.find(".exit").href = this.exit.href;
+  }
+
+  obeySeek(seek) {
+    if (!seek || seek.nonce === this.seekNonce) return;
+    this.seekNonce = seek.nonce;
+    this.pause();
+    this.goTo(seek.step);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- layout
+
+  // On a page, the largest whole number of device pixels a texture pixel that fits: crisp. Presenting, the picture
+  // fills the window: drawn at the next whole number and scaled down smoothly.
+  resize() {
+    if (!this.painter) return;
+    this.refreshTimeline();
+    const ratio = window.devicePixelRatio || 1;
+    const { width, height } = this.room();
+    const fits = Math.min((width * ratio) / this.painter.width, (height * ratio) / this.painter.height);
+    const presents = this.root.classList.contains("present");
+    const scale = Math.max(1, presents ? Math.ceil(fits - 1e-6) : Math.floor(fits + 1e-6));
+    const shown = (presents ? Math.max(fits, 1) : scale) / ratio;
+    if (scale === this.scale && shown === this.shown) return;
+    [this.scale, this.shown] = [scale, shown];
+    this.painter.setScale(scale);
+    this.canvas.style.width = `${this.painter.width * shown}px`;
+    this.canvas.style.height = `${this.painter.height * shown}px`;
+    this.find(".frame").style.height = this.canvas.style.height;
+    this.painter.paint(this.frame);
+  }
+
+  // What it is drawn from: its width and the theme's colours.
+  refreshTimeline() {
+    this.timeline.measure();
+    const drawnFrom = `${this.timeline.width} ${this.timeline.colours().join()}`;
+    if (drawnFrom === this.timelineDrawnFrom) return;
+    this.timelineDrawnFrom = drawnFrom;
+    this.timeline.draw();
+    this.timeline.moveTo(this.frame);
+  }
+
+  room() {
+    if (!this.root.classList.contains("present"))
+      return { width: Math.min(this.find(".frame").clientWidth, WIDEST_FRAME), height: Infinity };
+    return { width: this.root.clientWidth, height: this.root.clientHeight - this.find(".side").offsetHeight };
+  }
+
+  // ----------------------------------------------------------------------------------------------------- movement
+
+  clamp(frame) {
+    return Math.max(0, Math.min(this.frames - 1, Math.round(frame)));
+  }
+
+  goTo(frame) {
+    if (!this.frames) return;
+    const target = this.clamp(frame);
+    if (target === this.frame) return;
+    this.frame = target;
+    this.schedulePaint();
+    this.report();
+  }
+
+  schedulePaint() {
+    this.paintRequest ??= requestAnimationFrame(() => {
+      this.paintRequest = undefined;
+      if (!this.closed) this.paint();
+    });
+  }
+
+  act(name) {
+    if (name === "help") return this.toggleHelp();
+    if (!this.frames) return;
+    if (name === "play") return this.playing ? this.pause() : this.play();
+    if (name === "loop") return this.setLoop(!this.loop);
+    this.pause();
+    this.goTo(this.targetOf(name));
+  }
+
+  targetOf(name) {
+    const { start } = this.hud;
+    const here = this.decisionOf[this.frame];
+    const moves = {
+      back: () => this.frame - 1,
+      forward: () => this.frame + 1,
+      "back-ten": () => this.frame - 10,
+      "forward-ten": () => this.frame + 10,
+      first: () => 0,
+      last: () => this.frames - 1,
+      "decision-back": () => this.frameOfDecision(here - 1, -1),
+      "decision-forward": () => this.frameOfDecision(here + 1, +1),
+      unlock: () => this.hud.unlocks.find(([frame]) => frame > this.frame)?.[0] ?? this.frame,
+    };
+    return start && moves[name] ? moves[name]() : this.frame;
+  }
+
+  // The first frame of a decision; decisions that led to no step have none and are passed over.
+  frameOfDecision(decision, direction) {
+    const { start, end } = this.hud;
+    let at = decision;
+    while (at >= 0 && at < start.length && end[at] <= start[at]) at += direction;
+    if (at < 0) return 0;
+    return at < start.length ? start[at] + 1 : this.frame;
+  }
+
+  play() {
+    if (this.frame === this.frames - 1) this.frame = 0;
+    this.playing = true;
+    this.root.classList.add("playing");
+    this.playedAt = performance.now();
+    this.toReport = this.playedAt;
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.playing = false;
+    this.root.classList.remove("playing");
+    this.report();
+  }
+
+  tick(now) {
+    if (!this.playing || this.closed) return;
+    const due = Math.floor(((now - this.playedAt) * this.speed) / 1000);
+    if (due > 0) {
+      this.playedAt += (due * 1000) / this.speed;
+      this.advance(Math.min(due, this.speed)); // a window that was hidden does not jump far
+    }
+    if (now - this.toReport >= REPORT_WHILE_PLAYING_MS && pageIsIdle()) {
+      this.toReport = now;
+      this.reportNow();
+    }
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  advance(count) {
+    const last = this.frames - 1;
+    const target = this.frame + count;
+    this.frame = target <= last ? target : this.loop ? (target - last - 1) % this.frames : last;
+    this.paint();
+    if (this.frame === last && !this.loop) this.pause();
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.playedAt = performance.now();
+    this.find("[data-act=speed]").value = String(speed);
+  }
+
+  setLoop(loop) {
+    this.loop = loop;
+    this.find("[data-act=loop]").setAttribute("aria-pressed", String(loop));
+  }
+
+  toggleHelp() {
+    const help = this.find(".help");
+    help.hidden = !help.hidden;
+  }
+
+  // -------------------------------------------------------------------------------------------------------- report
+
+  report() {
+    clearTimeout(this.reportTimer);
+    this.reportTimer = setTimeout(() => this.reportNow(), REPORT_AFTER_MS);
+  }
+
+  reportNow() {
+    if (this.closed || this.frame === this.reported) return;
+    this.reported = this.frame;
+    this.setStep(this.frame);
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- keys
+
+  onKey(event) {
+    if (event.key === "Tab") this.byKeyboard = true;
+    if (open.at(-1) !== this || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const target = event.composedPath()[0];
+    if (belongsElsewhere(target, this)) return;
+    if (event.key === "Escape" && !this.find(".help").hidden) this.toggleHelp();
+    else if (!this.onNamedKey(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  onNamedKey(event) {
+    const moves = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
+    const acts = { " ": "play", "[": "decision-back", "]": "decision-forward", u: "unlock", l: "loop", "?": "help" };
+    const move = moves[event.key];
+    const act = move ? (event.shiftKey && event.key.startsWith("Arrow") ? `${move}-ten` : move) : acts[event.key];
+    const speed = SPEEDS[Number(event.key) - 1];
+    if (act === "play" && event.repeat) return true;
+    if (act) this.act(act);
+    else if (speed && event.key.length === 1) this.setSpeed(speed);
+    return Boolean(act || speed);
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- paint
+
+  paint() {
+    if (!this.painter) return;
+    if (this.paintedFrame !== this.frame) this.painter.paint(this.frame);
+    this.paintedFrame = this.frame;
+    this.paintHud();
+    this.paintVitals();
+    this.timeline.moveTo(this.frame);
+    this.pointExit();
+    this.canvas.dataset.step = String(this.frame);
+  }
+
+  paintHud() {
+    const step = this.frame - 1; // the step that led here
+    const decision = this.decisionOf[this.frame];
+    const action = this.actionOf(this.frame);
+    const unlocked = (this.unlocksAt.get(this.frame) ?? []).map(([, name]) => words(name));
+    this.write(".counter-step", String(this.frame));
+    this.write(".hud-step", `${this.frame} / ${this.frames - 1}`);
+    this.write(".hud-action", action);
+    this.writeSigned(".hud-env", "env ", step >= 0 ? this.hud.envReward[step] : undefined);
+    this.writeSigned(".hud-reward", "shaped ", decision >= 0 ? this.hud.reward[decision] : undefined);
+    this.write(".caption-decision", decision >= 0 ? `Decision ${decision}` : "Start");
+    this.write(".caption-action", decision >= 0 ? action : "");
+    this.writeSigned(".caption-reward", "shaped ", decision >= 0 ? this.hud.reward[decision] : undefined);
+    this.writeSigned(".caption-env", "env ", step >= 0 ? this.hud.envReward[step] : undefined);
+    this.write(".caption-unlock", unlocked.join(", "));
+    this.write(".caption-reasoning", decision >= 0 ? this.hud.error[decision] || this.hud.reasoning[decision] : "");
+    this.showToast(unlocked);
+    this.unlockMarks?.forEach(([frame, mark]) => mark.classList.toggle("reached", frame <= this.frame));
+  }
+
+  // Stays while its frame is shown, and a moment longer when playing runs on.
+  showToast(unlocked) {
+    const toast = this.find(".toast");
+    if (unlocked.length) {
+      this.write(".toast", unlocked.join(", "));
+      toast.classList.add("shown");
+      clearTimeout(this.toastTimer);
+      this.toastTimer = undefined;
+    } else if (!this.playing) {
+      toast.classList.remove("shown");
+    } else if (toast.classList.contains("shown")) {
+      this.toastTimer ??= setTimeout(() => {
+        this.toastTimer = undefined;
+        if (!this.unlocksAt.has(this.frame)) toast.classList.remove("shown");
+      }, TOAST_MS);
+    }
+  }
+
+  paintVitals() {
+    const { items, inventory } = this.scenes;
+    for (const { index, bar, value, row } of this.vitals) {
+      const amount = inventory[this.frame * items.length + index];
+      const known = amount === ABSENT ? 0 : amount;
+      bar.style.transform = `scaleX(${Math.min(known / 9, 1)})`;
+      if (value.textContent !== String(known)) value.textContent = String(known);
+      row.classList.toggle("low", known <= 3);
+    }
+  }
+
+  makeVitals(names) {
+    this.vitals = names.map((name) => {
+      const row = element("div", `vital vital-${name}`);
+      const bar = element("span", "vital-bar");
+      const track = element("span", "vital-track");
+      const value = element("span", "vital-value");
+      track.append(bar);
+      row.append(element("span", "vital-name", name), track, value);
+      return { index: this.scenes.items.indexOf(name), bar, value, row };
+    });
+    this.find(".vitals").replaceChildren(...this.vitals.map(({ row }) => row));
+  }
+
+  makeUnlocks() {
+    this.unlockMarks = this.hud.unlocks.map(([frame, name]) => {
+      const mark = element("button", "unlock-mark");
+      mark.type = "button";
+      mark.append(element("span", "unlock-name", words(name)), element("span", "unlock-step", String(frame)));
+      mark.addEventListener("click", () => (this.pause(), this.goTo(frame)));
+      return [frame, mark];
+    });
+    this.find(".unlocks").replaceChildren(...this.unlockMarks.map(([, mark]) => mark));
+  }
+
+  actionOf(frame) {
+    const code = this.hud.action[frame - 1];
+    return frame === 0 ? "start" : code === undefined ? "–" : words(this.hud.actions[code]);
+  }
+
+  describe(frame) {
+    const decision = this.decisionOf?.[frame] ?? -1;
+    const unlocked = (this.unlocksAt?.get(frame) ?? []).map(([, name]) => words(name));
+    const parts = [`step ${frame}`, this.actionOf(frame)];
+    if (decision >= 0) parts.push(`decision ${decision}`, signed(this.hud.reward[decision]));
+    return [...parts, ...unlocked].join("  ·  ");
+  }
+
+  write(selector, text) {
+    const node = this.find(selector);
+    if (node.textContent !== text) node.textContent = text;
+  }
+
+  writeSigned(selector, label, value) {
+    this.write(selector, value === undefined ? "" : label + signed(value));
+    const node = this.find(selector);
+    node.classList.toggle("good", value > 0);
+    node.classList.toggle("bad", value < 0);
+  }
+}
+
+function element(tag, className, text = "") {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = text;
+  return node;
+}
+
+const words = (name) => name.replaceAll("_", " ");
+
+function signed(value) {
+  if (value === null || value === undefined) return "–";
+  const digits = Math.abs(value) >= 100 ? 0 : 2;
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? "0" : (value > 0 ? "+" : "\u2212") + text;
+}
+
+const TICKED = "[type=checkbox], [type=radio], [type=button], [type=submit]"; // inputs that nothing is typed into
+const TYPED_INTO = `input:not(${TICKED}), textarea, select, [contenteditable]:not([contenteditable=false])`;
+const WALKED_TO = `${TICKED}, button, a, summary, [role=tab], [role=slider], [role=radio], [role=button]`;
+
+// Text is typed there, a list is open, or the person walks through the page's controls with the tab key.
+function belongsElsewhere(target, player) {
+  if (!(target instanceof Element)) return false;
+  if (target.closest(`${TYPED_INTO}, [role=dialog]:not(.help), [role=listbox], [role=grid]`)) return true;
+  if (!player.byKeyboard) return false;
+  return Boolean(player.root.contains(target) ? target.closest("button, a") : target.closest(WALKED_TO));
+}
+
+// Streamlit marks the application while a script runs. A report in that time would make it begin again, and panels
+// that are slower than the player would never be finished.
+function pageIsIdle() {
+  const app = document.querySelector("[data-testid=stApp]");
+  return !app || app.dataset.testScriptState !== "running";
+}
+
+export default function mount({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".player");
+  if (!root) return;
+  let player = players.get(parentElement);
+  if (player?.root !== root) {
+    player?.close();
+    player = new Player(root);
+    players.set(parentElement, player);
+  }
+  player.update(data, (step) => setStateValue("step", step));
+  player.mounts = (player.mounts ?? 0) + 1;
+  const mounted = player.mounts;
+  // An earlier call's clean-up can come after a later call: only the latest may close.
+  return () => {
+    if (player.mounts !== mounted || player.closed) return;
+    player.close();
+    players.delete(parentElement);
+  };
+}

@@ -1,0 +1,64 @@
+"""Where each episode was left off, and moving the player from Python. Kept in the session only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.store import DecisionSummary
+from pages.components.cursor import Cursor, frame_from_text, frame_of_decision
+from pages.components.player import Seek
+
+_REMEMBERED_ADDRESSES = 50
+
+
+def remember_frame(episode_id: str, frame: int) -> None:
+    """Take down the frame that is shown; it is also what the address says from now on."""
+    st.session_state[f"frame:{episode_id}"] = frame
+    written: list[str] = st.session_state.setdefault(f"written:{episode_id}", [])
+    written.append(str(frame))
+    del written[:-_REMEMBERED_ADDRESSES]
+
+
+def last_frame(episode_id: str) -> int:
+    """Where the episode was left off; 0 where it was not opened yet."""
+    return st.session_state.get(f"frame:{episode_id}", 0)
+
+
+def follow_address(episode_id: str, frames: int) -> str:
+    """Go where the address says, if somebody changed it. Gives back what is wrong with it, or an empty sentence."""
+    text = st.query_params.get("step")
+    seen_key = f"address:{episode_id}"
+    is_ours = text in st.session_state.get(f"written:{episode_id}", ())
+    frame, problem = frame_from_text(text, frames)
+    if frame is not None and text != st.session_state.get(seen_key) and not (is_ours and seen_key in st.session_state):
+        st.session_state[f"frame:{episode_id}"] = frame
+        _seek(episode_id, frame)
+    st.session_state[seen_key] = text
+    return problem
+
+
+def seek_of(episode_id: str) -> Seek | None:
+    """What to hand to the player as `seek`."""
+    return st.session_state.get(f"seek:{episode_id}")
+
+
+def picked_of(episode_id: str) -> Cursor | None:
+    """What the reader chose last with the decision selector."""
+    return st.session_state.get(f"picked:{episode_id}")
+
+
+def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index: int) -> None:
+    """Move the player to a decision; one that does not exist counts as the nearest."""
+    if not decisions:
+        return
+    index = max(0, min(index, len(decisions) - 1))
+    frame = frame_of_decision(decisions[index])
+    st.session_state[f"picked:{episode_id}"] = Cursor(frame, index)
+    _seek(episode_id, frame)
+
+
+def _seek(episode_id: str, frame: int) -> None:
+    last = seek_of(episode_id)
+    st.session_state[f"seek:{episode_id}"] = Seek(step=frame, nonce=(last["nonce"] if last else 0) + 1)

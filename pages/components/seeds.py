@@ -1,0 +1,227 @@
+"""The seed gallery: worlds to choose from, by picture and by what stands near the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from core.dataset import RADIUS, RESOURCES, describe_seeds, known_description
+from core.errors import InvalidInput
+from core.plan import parse_seeds
+from core.types import Difficulty, EnvConfig, SeedDescription
+from pages.components.icons import icon
+from pages.components.launch_state import PREFIX, keep
+from pages.components.plain import plain
+from pages.components.state import store
+
+SEEDS_KEY = f"{PREFIX}seeds"
+_SHOWN_KEY = f"{PREFIX}shown"
+_CHANGED_KEY = f"{PREFIX}picks_changed"
+_FULL_RUN_KEY = f"{PREFIX}gallery_full_run"
+_PAGE = 12
+_MOST_SHOWN = 48
+_POLL_S = 0.4
+
+_BADGE_COLOURS: dict[Difficulty, Literal["green", "orange", "red", "gray"]] = {
+    Difficulty.EASY: "green",
+    Difficulty.MEDIUM: "orange",
+    Difficulty.HARD: "red",
+    Difficulty.CUSTOM: "gray",
+}
+_DIFFICULTY_HELP = (
+    f"By what stands within {RADIUS} cells of the start. Easy: 4 trees or more and no zombie or skeleton. "
+    "Medium: 2 trees or more and at most 2 of them. Hard: at most 5 of them. Custom: everything else."
+)
+
+_FAR = 10**6  # sorts a world that lacks the resource last
+
+
+def _distance(description: SeedDescription, name: str) -> int:
+    distance = description.distances.get(name)
+    return _FAR if distance is None else distance
+
+
+_SORTS: dict[str, Callable[[SeedDescription], int]] = {
+    "Seed": lambda d: d.seed,
+    "Easiest": lambda d: list(Difficulty).index(d.difficulty),
+    "Most trees": lambda d: -d.trees,
+    "Most cows": lambda d: -d.cows,
+    "Fewest hostiles": lambda d: d.hostiles,
+    **{f"Nearest {name}": lambda d, name=name: _distance(d, name) for name in RESOURCES},
+}
+_TRAITS: dict[str, Callable[[SeedDescription], bool]] = {
+    "10 trees or more": lambda d: d.trees >= 10,
+    "A cow nearby": lambda d: d.cows > 0,
+    "No hostiles": lambda d: d.hostiles == 0,
+    "Water within 8": lambda d: _distance(d, "water") <= 8,
+    "Coal within 10": lambda d: _distance(d, "coal") <= 10,
+    "Iron within 15": lambda d: _distance(d, "iron") <= 15,
+    "Diamond within 20": lambda d: _distance(d, "diamond") <= 20,
+}
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Seeds as a person types them: `(0, 1, 2, 42)` is `0-2, 42`. Three or more in a row become a range."""
+    parts: list[str] = []
+    start = 0
+    while start < len(seeds):
+        end = start
+        while end + 1 < len(seeds) and seeds[end + 1] == seeds[end] + 1:
+            end += 1
+        long_enough = end - start >= 2
+        parts += [f"{seeds[start]}-{seeds[end]}"] if long_enough else [str(seed) for seed in seeds[start : end + 1]]
+        start = end + 1
+    return ", ".join(parts)
+
+
+def chosen_seeds() -> tuple[int, ...]:
+    """The seeds in the form; none where its text cannot be read."""
+    try:
+        return parse_seeds(st.session_state[SEEDS_KEY])
+    except InvalidInput:
+        return ()
+
+
+def seed_gallery(env: EnvConfig) -> None:
+    """Draw the gallery. Descriptions that are not stored yet are made one at a time, a fragment's run each."""
+    keep("shown", f"0-{_PAGE - 1}")
+    _toolbar()
+    try:
+        shown = parse_seeds(st.session_state[_SHOWN_KEY], max_count=_MOST_SHOWN)
+    except InvalidInput as error:
+        st.error(plain(str(error)))
+        return
+    # Within a run of the whole page nothing is made: the page must stand before anybody waits.
+    st.session_state[_FULL_RUN_KEY] = True
+    missing = any(known_description(store(), seed, env=env) is None for seed in shown)
+    st.fragment(_cards, run_every=_POLL_S if missing else None)(shown, env)
+
+
+def _toolbar() -> None:
+    top = st.columns([2, 2, 3], vertical_alignment="bottom")
+    top[0].text_input(
+        "Seeds to show",
+        key=_SHOWN_KEY,
+        persist_state="session",
+        placeholder=f"0-{_PAGE - 1}",
+        help=f"Numbers and ranges, at most {_MOST_SHOWN}. Showing a seed does not pick it.",
+    )
+    top[1].selectbox("Sort by", list(_SORTS), key=keep("sort", "Seed"), persist_state="session")
+    top[2].multiselect(
+        "Only worlds with", list(_TRAITS), key=keep("traits", []), persist_state="session", placeholder="Anything"
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.pills(
+            "Difficulty",
+            [difficulty.value for difficulty in Difficulty],
+            selection_mode="multi",
+            format_func=str.capitalize,
+            key=keep("difficulty", []),
+            persist_state="session",
+            help=_DIFFICULTY_HELP,
+        )
+        st.space("stretch")
+        st.button(f"Next {_PAGE}", key=f"{PREFIX}next_seeds", on_click=_show_next)
+        st.button("Clear picks", key=f"{PREFIX}clear_picks", on_click=_pick, args=((),), disabled=not chosen_seeds())
+
+
+def _show_next() -> None:
+    try:
+        last = max(parse_seeds(st.session_state[_SHOWN_KEY], max_count=_MOST_SHOWN), default=-1)
+    except InvalidInput:
+        last = -1
+    st.session_state[_SHOWN_KEY] = f"{last + 1}-{last + _PAGE}"
+
+
+def _cards(shown: tuple[int, ...], env: EnvConfig) -> None:
+    full_run = st.session_state.pop(_FULL_RUN_KEY, False)
+    if st.session_state.pop(_CHANGED_KEY, False):
+        st.rerun()  # the seeds' field and the summary stand outside this fragment
+    found = {seed: known_description(store(), seed, env=env) for seed in shown}
+    known = [description for description in found.values() if description is not None]
+    missing = [seed for seed, description in found.items() if description is None]
+    fitting = [description for description in known if _fits(description)]
+    fitting.sort(key=_SORTS[st.session_state[f"{PREFIX}sort"]])
+    _status_line(len(fitting), len(known), missing)
+    if not fitting and not missing:
+        st.info("None of the worlds shown fits these filters. Loosen one of them, or show other seeds.")
+    chosen = frozenset(chosen_seeds())
+    with st.grid(min_column_width=175, key="seed-gallery"):
+        for description in fitting:
+            _card(description, description.seed in chosen)
+        for seed in missing:
+            _card_to_come(seed, seed in chosen)
+    if missing and not full_run:
+        next(describe_seeds(store(), missing[:1], env=env))
+        if len(missing) == 1:
+            st.rerun()  # all are there: a whole run ends the polling
+
+
+def _status_line(fitting: int, known: int, missing: list[int]) -> None:
+    total = known + len(missing)
+    if missing:
+        st.progress(known / total, text=f"Making world {missing[0]}: {known} of {total} are ready, the rest follow.")
+        return
+    counts = f"{total} worlds" if fitting == total else f"{fitting} of {total} worlds"
+    st.html(
+        f'<div class="cs-legend">{counts}. Within {RADIUS} cells of the start (the white frame): '
+        f"{icon('tree')}trees, {icon('cow')}cows, {icon('zombie')}zombies and skeletons.<br>"
+        f"Cells from the start to the nearest: {', '.join(f'{icon(name)}{name}' for name in RESOURCES)}.</div>"
+    )
+
+
+def _fits(description: SeedDescription) -> bool:
+    difficulties = st.session_state[f"{PREFIX}difficulty"]
+    if difficulties and description.difficulty.value not in difficulties:
+        return False
+    return all(_TRAITS[name](description) for name in st.session_state[f"{PREFIX}traits"])
+
+
+def _card(description: SeedDescription, is_chosen: bool) -> None:
+    with st.container(border=True, key=f"seed-card-{description.seed}", gap="xsmall"):
+        st.image(description.picture_png, width="stretch", output_format="PNG", alt=f"World of seed {description.seed}")
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            _pick_box(description.seed, is_chosen)
+            st.space("stretch")
+            st.badge(description.difficulty.value, color=_BADGE_COLOURS[description.difficulty])
+        st.html(_traits(description))
+
+
+def _card_to_come(seed: int, is_chosen: bool) -> None:
+    with st.container(border=True, key=f"seed-card-{seed}", gap="xsmall"):
+        st.html('<div class="cs-world-to-come"></div>')
+        _pick_box(seed, is_chosen)
+        st.html('<div class="cs-traits cs-muted">not made yet</div><div class="cs-traits">&nbsp;</div>')
+
+
+def _pick_box(seed: int, is_chosen: bool) -> None:
+    key = f"{PREFIX}pick_{seed}"
+    st.session_state[key] = is_chosen
+    st.checkbox(f"Seed {seed}", key=key, on_change=_toggle, args=(seed,))
+
+
+def _traits(description: SeedDescription) -> str:
+    near = (("tree", "trees", description.trees), ("cow", "cows", description.cows))
+    counts = [_trait(name, f"{what} within {RADIUS} cells", count) for name, what, count in near]
+    counts.append(_trait("zombie", f"zombies and skeletons within {RADIUS} cells", description.hostiles))
+    distances = [
+        _trait(name, f"cells to the nearest {name}" if distance is not None else f"no {name} in this world", distance)
+        for name, distance in description.distances.items()
+    ]
+    return f'<div class="cs-traits">{"".join(counts)}</div><div class="cs-traits">{"".join(distances)}</div>'
+
+
+def _trait(name: str, title: str, value: int | None) -> str:
+    return f'<span title="{title}">{icon(name, title=title)}{"none" if value is None else value}</span>'
+
+
+def _toggle(seed: int) -> None:
+    chosen = chosen_seeds()
+    _pick(tuple(other for other in chosen if other != seed) if seed in chosen else (*chosen, seed))
+
+
+def _pick(seeds: tuple[int, ...]) -> None:
+    st.session_state[SEEDS_KEY] = seeds_text(seeds)
+    st.session_state[_CHANGED_KEY] = True

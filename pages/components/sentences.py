@@ -1,0 +1,138 @@
+"""What a decision did and earned, in sentences. Plain text: show it with `st.text`, never as Markdown."""
+
+from __future__ import annotations
+
+from core.store import DecisionSummary
+from core.types import Decision, RewardComponent, RewardConfig
+from pages.components.format import ms, signed
+
+
+def component_label(component: RewardComponent) -> str:
+    """A short name, such as `wood in inventory`."""
+    endings = {"achievement": "unlock", "inventory": "in inventory", "achievement_count": "count"}
+    if component.kind == "indicator":
+        return "any unlock"
+    return f"{component.name} {endings.get(component.kind, f'({component.kind})')}"
+
+
+def component_phrase(component: RewardComponent) -> str:
+    """What it paid and for what, such as `wood +1 in inventory × 0.10`."""
+    name, rise, weight = component.name, _whole(component.delta), _weight(component.weight)
+    match component.kind:
+        case "indicator":
+            return f"at least one unlock {weight}"
+        case "achievement":
+            return f"{name} unlock {weight}"
+        case "inventory":
+            return f"{name} {rise} in inventory × {weight}"
+        case "achievement_count":
+            return f"{name} count {rise} × {weight}"
+        case _:
+            return f"{name} ({component.kind}) {rise} × {weight}"
+
+
+def reward_sentence(decision: Decision, config: RewardConfig) -> str:
+    """Why the decision earned what it earned: lambda times the sum of its components, each with its weight."""
+    earned = f"Decision {decision.index} earned {signed(decision.reward.total)}"
+    parts = decision.reward.components
+    if not config.enabled:
+        return f"{earned}: reward shaping is switched off in this run."
+    if not config.is_active:
+        return f'{earned}: no shaping is done in the mode "{config.mode}".'
+    if not parts:
+        return f"{earned}: {_nothing_paid(decision, config)}"
+    inside = " + ".join(component_phrase(part) for part in parts)
+    return f"{earned} = {_lambda(decision.reward.effective_lambda)} × ({inside})"
+
+
+def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
+    """What a reader would otherwise wonder about; mostly empty."""
+    notes: list[str] = []
+    if config.is_active and not config.indicator_lambda:
+        notes.append("λ is 0 or absent in this configuration and counts as 1.0.")
+    credited = {part.name for part in decision.reward.components if part.kind == "achievement"}
+    if config.is_active and any(part.kind == "achievement" for part in decision.reward.components):
+        unpaid = [name for name in decision.unlocked if name not in credited]
+        notes += [f"{name} was unlocked and not paid: its limit of credits was reached." for name in unpaid]
+    return tuple(notes)
+
+
+def env_reward_sentence(decision: Decision) -> str:
+    """What Crafter itself paid, and by which rule (danijar/crafter, `env.py`)."""
+    if not decision.steps:
+        return "Crafter paid nothing: no step was taken."
+    unlocking = _steps_with_unlocks(decision)
+    health = decision.after.inventory.get("health", 0) - decision.before.inventory.get("health", 0)
+    parts = []
+    if unlocking:
+        parts.append(
+            "1 for a step with an unlock" if unlocking == 1 else f"1 for each of {unlocking} steps with unlocks"
+        )
+    if health:
+        parts.append(f"a tenth of the health change of {_whole(health)}")
+    reason = f" ({', '.join(parts)})" if parts else ""
+    return f"Crafter itself paid {signed(decision.env_reward)}{reason}."
+
+
+def timing_sentence(decision: DecisionSummary) -> str:
+    """How long the decision took, in parts."""
+    parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision))
+    return f"Decision {decision.index} took {ms(total_ms(decision))}: {parts}"
+
+
+def timing_parts(decision: DecisionSummary) -> tuple[tuple[str, float | None], ...]:
+    """The parts of a decision in order, in milliseconds; storing is None until it is known."""
+    return (
+        ("inference", decision.inference_ms),
+        ("environment", decision.env_step_ms),
+        ("overhead", decision.overhead_ms),
+        ("store", decision.store_ms),
+    )
+
+
+def total_ms(decision: DecisionSummary) -> float:
+    """All known parts together, in milliseconds."""
+    return sum(value or 0.0 for _, value in timing_parts(decision))
+
+
+def steps_phrase(decision: DecisionSummary) -> str:
+    """Which steps it took: `step 12`, `steps 12–16`, `no step`. Numbered as the player counts them, the first is 1."""
+    first, last = decision.step_start + 1, decision.step_end
+    if last < first:
+        return "no step"
+    return f"step {first:,}" if first == last else f"steps {first:,}–{last:,}"
+
+
+def _steps_with_unlocks(decision: Decision) -> int:
+    known = {name for name, unlocked in decision.before.achievements.items() if unlocked}
+    count = 0
+    for step in decision.steps:
+        now = {name for name, unlocked in step.state.facts.achievements.items() if unlocked}
+        count += bool(now - known)
+        known |= now
+    return count
+
+
+def _nothing_paid(decision: Decision, config: RewardConfig) -> str:
+    if not decision.steps:
+        return "it took no step, so nothing changed."
+    if config.strategy == "consistent":
+        return "it unlocked no achievement, and this strategy pays for nothing else."
+    if decision.unlocked:
+        return "what it unlocked had reached its limit of credits, and nothing else that pays rose."
+    return "it unlocked nothing, and no inventory entry or achievement count rose."
+
+
+def _lambda(value: float) -> str:
+    return f"{value:g}" if value % 1 else f"{value:.1f}"
+
+
+def _weight(value: float) -> str:
+    """At least two digits, and as many as it takes: 0.10, 0.125, −1.00."""
+    short = f"{value:.2f}"
+    text = short if abs(float(short) - value) < 1e-9 else f"{value:.6g}"
+    return text.replace("-", "−")
+
+
+def _whole(delta: float) -> str:
+    return f"{delta:+g}".replace("-", "−")

@@ -1,0 +1,94 @@
+"""What the page needs of all steps of an episode at once, read once and kept small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import streamlit as st
+
+from core.errors import InvalidInput
+from core.store import DecisionSummary, EpisodeSummary, TraceStore
+from core.types import Decision, Episode, StateRecord
+from pages.components.player import DecisionHud, PlayerData, StepHud, build_player_data
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One episode as far as it is stored.
+
+    initial: the world after reset. decisions: all of them, in order.
+    player: what the player draws; None where there is no frame or where the frames are damaged (`problem` says so).
+    positions: (x, y) at each frame. unlocks: achievement -> index of the step that unlocked it, in order.
+    env_totals, shaped_totals: both rewards summed up to and with each decision.
+    """
+
+    initial: StateRecord | None
+    decisions: tuple[DecisionSummary, ...]
+    player: PlayerData | None
+    problem: str
+    positions: tuple[tuple[int, int], ...]
+    unlocks: dict[str, int]
+    env_totals: tuple[float, ...]
+    shaped_totals: tuple[float, ...]
+
+    @property
+    def frames(self) -> int:
+        """How many frames there are: the steps and the world after reset."""
+        return self.player.frames if self.player else len(self.positions)
+
+
+def track_of(store: TraceStore, summary: EpisodeSummary) -> Track:
+    """The track of an episode, read again once more of it is stored."""
+    return _load(store, store.url, summary.id, summary.n_decisions, summary.status.value)
+
+
+# A resource, not data: it is frozen, and a copy at each step of the player would cost more than drawing it.
+@st.cache_resource(max_entries=6, show_spinner="Opening the episode…")
+def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> Track:
+    episode = _store.load_episode(episode_id)
+    decisions = _store.decisions(episode_id)[: len(episode.decisions)]
+    player, problem = _player_data(_store, episode)
+    states = [episode.initial, *(step.state for step in episode.steps)]
+    return Track(
+        initial=episode.initial,
+        decisions=decisions,
+        player=player,
+        problem=problem,
+        positions=tuple(state.facts.position or (0, 0) for state in states if state is not None),
+        unlocks=episode.unlock_steps,
+        env_totals=tuple(accumulate(decision.env_reward for decision in decisions)),
+        shaped_totals=tuple(accumulate(decision.reward for decision in decisions)),
+    )
+
+
+def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None, str]:
+    if episode.initial is None:
+        return None, ""
+    steps = [StepHud(step.action, step.env_reward) for step in episode.steps]
+    try:
+        data = build_player_data(
+            store.packed_scenes(episode.id),
+            steps,
+            [_hud(decision) for decision in _with_starts(episode)],
+            [(step, name) for name, step in episode.unlock_steps.items()],
+        )
+    except InvalidInput as error:
+        return None, str(error)
+    return data, ""
+
+
+def _with_starts(episode: Episode) -> list[tuple[int, Decision]]:
+    starts = accumulate((len(decision.steps) for decision in episode.decisions), initial=0)
+    return list(zip(starts, episode.decisions, strict=False))
+
+
+def _hud(placed: tuple[int, Decision]) -> DecisionHud:
+    start, decision = placed
+    return DecisionHud(
+        step_start=start,
+        step_end=start + len(decision.steps),
+        reward=decision.reward.total,
+        reasoning="\n".join(call.reasoning for call in decision.tool_calls if call.reasoning),
+        error=decision.error.detail if decision.error else "",
+    )

@@ -1,0 +1,199 @@
+"""Launch: pick seeds, a policy, a reward configuration and caps; see what will run; run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core import jobs
+from core.env.checks import checked_config
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.errors import InvalidInput, JobError, StoreError
+from core.plan import LaunchPlan, checked_limits, make_run, parse_seeds
+from core.policies import POLICIES, checked_policy
+from core.rewards import STRATEGIES, checked
+from core.store import EpisodeFilter
+from core.types import EnvConfig, EpisodeStatus, OnDone, RewardConfig, Run
+from pages.components.format import number, seconds
+from pages.components.launch_state import LAUNCH_BUTTON, PREFIX, begin, keep, link_troubles, show_link
+from pages.components.limits_form import limits_form, world_form
+from pages.components.pace import longest_s, pace_of
+from pages.components.plain import plain
+from pages.components.policy_form import policy_picker, policy_settings
+from pages.components.reward_form import reward_form
+from pages.components.seeds import SEEDS_KEY, seed_gallery
+from pages.components.state import settings, store
+from pages.components.styles import launch_styles
+
+_T = TypeVar("_T")
+_PACE_EPISODES = 20
+
+
+@dataclass
+class _Check:
+    """Runs core's checks and shows what they find beside the part of the form that it is about."""
+
+    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def __call__(self, part: str, place: DeltaGenerator, check: Callable[[], _T]) -> _T | None:
+        try:
+            return check()
+        except InvalidInput as error:
+            place.error(plain(str(error)))
+            self.problems.append((part, str(error)))
+            return None
+
+
+def main() -> None:
+    """Draw the page."""
+    begin()
+    launch_styles()
+    st.title("Launch", anchor=False)
+    for sentence in link_troubles():
+        st.warning(plain(sentence))
+    check = _Check()
+    left, right = st.columns([7, 3], gap="medium")
+    with right, st.container(border=True, key="launch-panel"):
+        seeds = _seeds_field(check)
+        policy_name = policy_picker()
+        episodes = st.number_input(
+            "Episodes per seed",
+            key=f"{PREFIX}episodes",
+            step=1,
+            persist_state="session",
+            help="Each has a policy seed of its own, derived from the seed and its place, so it can be repeated.",
+        )
+        episodes_place = st.container()
+        name = st.text_input("Name", key=keep("name", ""), persist_state="session", placeholder="optional")
+        summary = st.container(key="launch-summary", gap="small")
+    with left:
+        seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Caps and world"])
+    with limits_tab:
+        place = st.container()
+        limits, on_done = limits_form()
+        check("Caps and world", place, lambda: checked_limits(limits))
+        st.divider()
+        env = _checked_world(check, place)
+    with policy_tab:
+        policy_place = st.container()
+        policy, max_actions = policy_settings(policy_name)
+        check("Policy", policy_place, lambda: checked_policy(policy))
+    with reward_tab:
+        reward_place = st.container()
+        reward_given = reward_form()
+        reward = check("Reward", reward_place, lambda: checked(reward_given, achievements=ACHIEVEMENTS, items=ITEMS))
+    with seeds_tab:
+        seed_gallery(env or EnvConfig())
+    with summary:
+        plan = None
+        if seeds and env and reward and not check.problems:
+            plan = LaunchPlan(
+                seeds=seeds,
+                episodes_per_seed=int(episodes),
+                policy=policy,
+                reward=reward,
+                limits=limits,
+                env=env,
+                on_done=on_done,
+                max_actions_per_call=max_actions,
+                name=name.strip(),
+            )
+        run = check("Episodes", episodes_place, lambda: _run_of(plan)) if plan else None
+        if plan and run:
+            _show_summary(plan, run)
+        _show_problems(check)
+        _launch_button(run)
+    show_link()
+
+
+def _seeds_field(check: _Check) -> tuple[int, ...] | None:
+    text = st.text_input(
+        "Seeds",
+        key=SEEDS_KEY,
+        persist_state="session",
+        placeholder="0-9, 42",
+        help="Numbers and ranges. A click on a world adds its seed here or takes it out.",
+    )
+    return check("Seeds", st.container(), lambda: parse_seeds(text))
+
+
+def _checked_world(check: _Check, place: DeltaGenerator) -> EnvConfig | None:
+    given = world_form()
+    return check("Caps and world", place, lambda: checked_config(given.area, given.view, given.length))
+
+
+def _run_of(plan: LaunchPlan) -> Run:
+    return make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+
+
+def _show_summary(plan: LaunchPlan, run: Run) -> None:
+    count = len(run.episodes)
+    open_ended = plan.on_done is OnDone.RESET
+    seeds = f"{len(plan.seeds)} seed{'s' if len(plan.seeds) > 1 else ''} × {plan.episodes_per_seed}"
+    rows = [
+        ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
+        ("Steps, at most", number(count * plan.limits.max_steps)),
+        ("Decisions, at most", number(count * plan.limits.max_decisions)),
+        ("Reward", _reward_in_words(plan.reward)),
+        ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
+    ]
+    duration, basis = _duration(plan, count)
+    rows.append(("Takes, at most", duration))
+    entries = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in rows)
+    st.html(f'<div class="cs-summary">{entries}</div>')
+    st.caption(basis)
+
+
+def _reward_in_words(reward: RewardConfig) -> str:
+    if not reward.is_active:
+        return "off"
+    given = "" if reward.indicator_lambda else " (0 counts as 1)"
+    return f"{STRATEGIES[reward.strategy].label}, λ {reward.effective_lambda:g}{given}"
+
+
+def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
+    """How long it takes at most, and what that is said from."""
+    label = POLICIES[plan.policy.name].label.lower()
+    at_once = settings().max_workers
+    over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
+    pace = pace_of(store().episodes(over, limit=_PACE_EPISODES).rows)
+    if pace is None:
+        return "not known", f"No {label} episode has been stored yet to go by. {at_once} run at once."
+    longest = longest_s(
+        pace,
+        rollouts=rollouts,
+        max_steps=plan.limits.max_steps,
+        max_time_s=plan.limits.max_time_s,
+        at_once=at_once,
+    )
+    basis = f"At {pace.seconds_per_step * 1000:.1f} ms a step, the pace of the last {pace.episodes} {label} episodes"
+    return f"about {seconds(longest)}", f"{basis}, {at_once} at once."
+
+
+def _show_problems(check: _Check) -> None:
+    for part, sentence in check.problems:
+        if part not in ("Seeds", "Episodes"):  # these are said right above, under their own fields
+            st.error(f"**{part}:** {plain(sentence)}")
+
+
+def _launch_button(run: Run | None) -> None:
+    count = len(run.episodes) if run else 0
+    label = f"Launch {number(count)} episode{'' if count == 1 else 's'}" if run else "Launch"
+    clicked = st.button(label, key=LAUNCH_BUTTON, type="primary", width="stretch", disabled=run is None)
+    if not clicked or run is None:
+        return
+    try:
+        jobs.launch(store(), settings(), run)
+    except StoreError as error:
+        st.error(plain(str(error)))
+        return
+    except JobError:
+        pass  # the run is stored; its page tries again to start a worker and says what stands in the way
+    st.switch_page("pages/run.py", query_params={"id": run.id})
+
+
+main()

@@ -1,0 +1,62 @@
+"""Present: an episode for showing to others, the player and nothing else. Address: /present?id=<id>&step=<frame>."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import StoreError
+from core.store import EpisodeSummary
+from pages.components.address import keep_step_in_address
+from pages.components.choice import chosen_episode, link_to_traces
+from pages.components.player import PlayerData, player
+from pages.components.position import follow_address, last_frame, remember_frame, seek_of
+from pages.components.router import inside_the_dashboard
+from pages.components.state import stop_with, store
+from pages.components.track import track_of
+from pages.components.way_back import escape_was_pressed
+
+_NOTHING_ELSE = """
+<style>
+[data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stToolbar"], [data-testid="stDecoration"],
+[data-testid="stStatusWidget"] { display: none !important; }
+[data-testid="stMainBlockContainer"] { max-width: none; padding: 0; }
+</style>
+"""
+
+
+def main() -> None:
+    """Draw the page."""
+    inside_the_dashboard()
+    summary = chosen_episode()
+    try:
+        track = track_of(store(), summary)
+    except StoreError as error:
+        stop_with("The episode cannot be read", error)
+    follow_address(summary.id, track.frames)
+    if track.player is None:
+        st.subheader("Nothing to present", anchor=False)
+        st.text(track.problem or "No frame of this episode has been recorded yet.")
+        st.page_link("pages/episode.py", label="Back to the episode", query_params={"id": summary.id})
+        link_to_traces()
+        return
+    if escape_was_pressed():
+        st.switch_page("pages/episode.py", query_params={"id": summary.id, "step": str(last_frame(summary.id))})
+    st.html(_NOTHING_ELSE)
+    _show(summary, track.player)
+
+
+@st.fragment
+def _show(summary: EpisodeSummary, data: PlayerData) -> None:
+    frame = player(
+        data,
+        key=f"present-{summary.id}",
+        start_step=last_frame(summary.id),
+        seek=seek_of(summary.id),
+        present=True,
+        exit_url=f"episode?id={summary.id}",
+    )
+    remember_frame(summary.id, frame)
+    keep_step_in_address("present", summary.id, frame)
+
+
+main()

@@ -1,0 +1,229 @@
+"""Run: one launch while it is played, and what became of it. `/run?id=<run id>`; without an id, the newest runs."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+import streamlit as st
+
+from core import jobs
+from core.errors import JobError, StoreError, UnknownEpisode
+from core.rewards import STRATEGIES
+from core.store import EpisodeSummary, RunSummary
+from core.types import EpisodeSpec, EpisodeStatus, OnDone
+from pages.components.empty import show_empty_store
+from pages.components.format import number, short_id, signed, when
+from pages.components.launch_state import link_of
+from pages.components.live import episode_card, episode_row, row_headings, say, show_what_was_said, stage
+from pages.components.plain import plain
+from pages.components.seeds import seeds_text
+from pages.components.state import settings, stop_with, store
+from pages.components.styles import live_styles
+
+_POLL_S = 1.0
+_MOST_CARDS = 4
+_ROWS = 12
+_TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
+
+
+def main() -> None:
+    """Draw the page."""
+    live_styles()
+    run_id = st.query_params.get("id")
+    if not run_id:
+        _show_newest()
+        return
+    try:
+        run = store().run(run_id)
+        rows = store().run_episodes(run.id)
+    except UnknownEpisode as error:
+        _show_unknown(error)
+        return
+    # A link from this page's own list leaves the address without its id.
+    st.query_params["id"] = run.id
+    _show_header(run, rows)
+    active = any(not row.status.is_over for row in rows)
+    st.fragment(_follow, run_every=_POLL_S if active else None)(run.id, active)
+
+
+def _show_newest() -> None:
+    st.title("Runs", anchor=False)
+    runs = store().runs(limit=20)
+    if not runs:
+        show_empty_store()
+        return
+    for run in runs:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.page_link("pages/run.py", label=f"Run {short_id(run.id)}", query_params={"id": run.id})
+            st.text(run.name or _asked_for(run.config), width="content")
+            st.space("stretch")
+            st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
+
+
+def _asked_for(config: dict[str, Any]) -> str:
+    """A launch's configuration in a line. Runs from elsewhere may lack any part of it."""
+    seeds: list[int] = config.get("seeds") or []
+    policy = (config.get("policy") or {}).get("name", "")
+    strategy = (config.get("reward") or {}).get("strategy", "")
+    times = config.get("episodes_per_seed", 1)
+    played = f"seeds {seeds_text(seeds)}" + (f" × {times}" if times != 1 else "") if seeds else ""
+    return " · ".join(part for part in (policy, played, strategy) if part)
+
+
+def _counts(run: RunSummary) -> str:
+    parts = [f"{number(count)} {status.value}" for status, count in run.counts.items() if count]
+    return ", ".join(parts) or "no episodes"
+
+
+def _show_unknown(error: UnknownEpisode) -> None:
+    st.title("Run", anchor=False)
+    st.error(plain(str(error)))
+    st.page_link("pages/run.py", label="See the newest runs")
+
+
+def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title(plain(run.name) if run.name else f"Run {short_id(run.id)}", anchor=False, width="content")
+        st.space("stretch")
+        if rows:
+            st.page_link("pages/launch.py", label="Launch another like it", query_params=_link(rows))
+    facts = [when(run.created_at), f"id {plain(run.id)}", *(_in_words(rows) if rows else ())]
+    st.caption(" · ".join(facts))
+
+
+def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
+    spec = rows[0].spec
+    reward = spec.reward
+    shaping = STRATEGIES[reward.strategy].label if reward.strategy in STRATEGIES else plain(reward.strategy)
+    scale = f"λ {reward.effective_lambda:g}" + ("" if reward.indicator_lambda else " (0 counts as 1)")
+    return [
+        f"Policy **{plain(spec.policy.name)}**",
+        f"seeds {plain(seeds_text(_seeds(rows)))}",
+        f"reward **{shaping}**, {scale}, `{reward.config_hash}`" if reward.is_active else "reward shaping off",
+        f"at most {number(spec.limits.max_steps)} steps and {number(spec.limits.max_decisions)} decisions",
+        "goes on in the next world" if spec.on_done is OnDone.RESET else "stops when its world ends",
+        f"world {spec.env.area[0]} × {spec.env.area[1]}",
+    ]
+
+
+def _seeds(rows: tuple[EpisodeSummary, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(row.seed for row in rows))
+
+
+def _per_seed(rows: tuple[EpisodeSummary, ...]) -> int:
+    return max(row.group_index for row in rows) + 1
+
+
+def _link(rows: tuple[EpisodeSummary, ...]) -> dict[str, str]:
+    spec: EpisodeSpec = rows[0].spec
+    return link_of(
+        {
+            "seeds": seeds_text(_seeds(rows)),
+            "policy": spec.policy.name,
+            "episodes": _per_seed(rows),
+            "strategy": spec.reward.strategy,
+            "lambda": spec.reward.indicator_lambda,
+            "max_steps": spec.limits.max_steps,
+            "max_decisions": spec.limits.max_decisions,
+            "max_seconds": spec.limits.max_time_s,
+            "on_done": spec.on_done.value,
+        }
+    )
+
+
+def _follow(run_id: str, was_active: bool) -> None:
+    """What changes while a run is played; drawn anew every second until nothing of it is left to play."""
+    show_what_was_said()
+    _sweep(was_active)
+    try:
+        rows = store().run_episodes(run_id)
+    except StoreError as error:
+        stop_with("The trace store cannot be read", error)
+    if not rows:
+        st.info("All episodes of this run have been deleted.")
+        return
+    active = [row for row in rows if not row.status.is_over]
+    if was_active and not active:
+        st.rerun()  # a whole run ends the polling
+    _show_totals(run_id, rows, active)
+    per_seed = _per_seed(rows)
+    all_as_cards = len(rows) <= _MOST_CARDS
+    places = len(rows) if all_as_cards else min(_MOST_CARDS, max(2, settings().max_workers))
+    cards = stage(rows, places, st.session_state.setdefault(f"stage-{run_id}", []))
+    _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed)
+    if not all_as_cards:
+        _show_rows(rows, per_seed)
+
+
+def _sweep(active: bool) -> None:
+    """Notice episodes whose worker died, and start workers for what waits."""
+    try:
+        jobs.sweep(store(), settings())
+    except JobError as error:
+        st.warning(plain(str(error)))
+    except StoreError as error:
+        stop_with("The trace store cannot be written", error)
+    if active:
+        for sentence in jobs.troubles(settings()):
+            st.warning(plain(sentence))
+
+
+def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary]) -> None:
+    over = len(rows) - len(active)
+    played = [row for row in rows if row.n_steps]
+    figures = [
+        ("Over", f"{number(over)} / {number(len(rows))}"),
+        ("Running", number(sum(row.status is EpisodeStatus.RUNNING for row in rows))),
+        ("Steps", number(sum(row.n_steps for row in rows))),
+        ("Mean env return", signed(fmean(row.env_return for row in played)) if played else "n/a"),
+        ("Mean shaped return", signed(fmean(row.shaped_return for row in played)) if played else "n/a"),
+        ("Mean achievements", number(fmean(len(row.achievements) for row in played), 1) if played else "n/a"),
+    ]
+    with st.container(key="run-totals"):
+        *cells, last = st.columns(_TOTALS_WIDTHS, vertical_alignment="center")
+    for cell, (label, value) in zip(cells, figures, strict=True):
+        cell.metric(label, value)
+    last.button(
+        "Stop all",
+        key="stop-all",
+        on_click=_stop_all,
+        args=(run_id,),
+        width="stretch",
+        disabled=all(row.stop_requested for row in active),
+    )
+    st.progress(over / len(rows), text=None)
+
+
+def _stop_all(run_id: str) -> None:
+    try:
+        asked = jobs.stop(store(), run_id=run_id)
+    except StoreError as error:
+        say(str(error))
+        return
+    say(f"Asked {asked} episode{'' if asked == 1 else 's'} to stop.")
+
+
+def _show_cards(cards: list[EpisodeSummary], per_seed: int) -> None:
+    if len(cards) == 1:
+        episode_card(cards[0], per_seed, alone=True)
+        return
+    for start in range(0, len(cards), 2):
+        for column, row in zip(st.columns(2), cards[start : start + 2], strict=False):
+            with column:
+                episode_card(row, per_seed)
+
+
+def _show_rows(rows: tuple[EpisodeSummary, ...], per_seed: int) -> None:
+    st.subheader("All episodes", anchor=False)
+    pages = -(-len(rows) // _ROWS)
+    page = st.session_state.get("run-page", 1) if pages > 1 else 1
+    page = min(page, pages)
+    row_headings()
+    for row in rows[(page - 1) * _ROWS : page * _ROWS]:
+        episode_row(row, per_seed)
+    if pages > 1:
+        st.pagination(pages, key="run-page")
+
+
+main()

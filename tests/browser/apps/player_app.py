@@ -1,0 +1,96 @@
+"""The player alone, on an episode that is played when the server starts. The address says what is wanted:
+`?steps=300&step=5&present=1&width=560&hostile=1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import streamlit as st
+
+from core.env import CrafterEnv
+from core.env.rules import ACTIONS
+from core.scenes import pack_scenes
+from core.types import Scene
+from pages.components.player import DecisionHud, PlayerData, Seek, StepHud, build_player_data, player
+
+HOSTILE = "<img src=x onerror='window.hacked = true'> **bold** ![](http://example.com/x.png)"
+_COMMON = (1, 2, 3, 4, 5, 5, 5, 5, 7, 8, 11)  # moves and do; place stone, table; make a pickaxe
+_SLEEP = 6
+
+
+@st.cache_resource
+def episode(n_steps: int, hostile: bool) -> PlayerData:
+    """The walk as the player shows it."""
+    scenes, steps, unlocks = list[Scene](), list[StepHud](), list[tuple[int, str]]()
+    for env, step in walk(n_steps):
+        scenes.append(env.scene())
+        steps += [step] if step else []
+        seen = {name for _, name in unlocks}
+        counts = env.facts().achievement_counts
+        unlocks += [(len(steps) - 1, name) for name, count in counts.items() if count and name not in seen]
+    return build_player_data(pack_scenes(scenes), steps, _decisions(steps, unlocks, hostile), unlocks)
+
+
+def walk(n_steps: int) -> Iterator[tuple[CrafterEnv, StepHud | None]]:
+    """A random walk of seed 42 that goes to sleep now and then; the same each time. First the world after reset,
+    then after each step; a death leads to the seed's next world."""
+    env = CrafterEnv(length=n_steps + 1, observe=False)
+    env.reset(seed=42)
+    yield env, None
+    rng = np.random.default_rng(0)
+    for index in range(n_steps):
+        action = _SLEEP if index % 100 > 90 else int(rng.choice(_COMMON))
+        _, reward, terminated, _, _ = env.step(action)
+        yield env, StepHud(ACTIONS[action], reward)
+        if terminated:
+            env.reset()
+
+
+def _decisions(steps: list[StepHud], unlocks: list[tuple[int, str]], hostile: bool) -> list[DecisionHud]:
+    """Decisions of 1, 2, 3, 1, 2, 3, ... steps; the fourth led to nothing."""
+    decisions: list[DecisionHud] = []
+    start = 0
+    while start < len(steps):
+        if len(decisions) == 3:
+            decisions.append(DecisionHud(start, start, 0.0, error="no valid action was left in the call"))
+        end = min(start + 1 + len(decisions) % 3, len(steps))
+        reward = sum(1.0 for index, _ in unlocks if start <= index < end) + 0.05 * (end - start) - 0.08
+        reason = HOSTILE if hostile else f"The nearest tree is {1 + start % 5} cells away; walk there and collect wood."
+        decisions.append(DecisionHud(start, end, reward, reasoning=reason))
+        start = end
+    return decisions
+
+
+def seek_button() -> Seek | None:
+    """A button that asks for frame 20, each press anew."""
+    if st.button("Go to 20"):
+        st.session_state["nonce"] = st.session_state.get("nonce", 0) + 1
+    nonce = st.session_state.get("nonce", 0)
+    return {"step": 20, "nonce": nonce} if nonce else None
+
+
+def main() -> None:
+    st.set_page_config(page_title="Player", layout="wide")
+    query = st.query_params
+    data = episode(int(query.get("steps", "300")), query.get("hostile") == "1")
+    present = query.get("present") == "1"
+    width = int(query.get("width", "0"))
+    start = st.session_state.get("last", int(query.get("step", "0")))
+    if not present:
+        with st.container(horizontal=True):
+            seek = seek_button()
+            shown = st.toggle("Show", value=True)
+            st.text_input("Note", label_visibility="collapsed", placeholder="note")
+    else:
+        seek, shown = None, True
+    with st.container(width=width or "stretch"):
+        if shown:
+            exit_url = "/?step=0" if present else None
+            frame = player(data, key="player", start_step=start, seek=seek, present=present, exit_url=exit_url)
+            st.session_state["last"] = frame
+    st.text(f"panel shows {st.session_state['last']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Fixtures of the browser tests. They skip where no browser is installed, and fail instead under CI."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
+
+from tests.browser.harness import Dashboard, find_chromium, open_chromium
+
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = ROOT / "artifacts" / "screenshots"
+_PATIENCE_MS = 30_000  # a busy machine is slow, not wrong
+_OWN_ADDRESSES = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+
+Contexts = Callable[[str, float], BrowserContext]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = find_chromium()
+    if path is None:
+        sentence = "No browser: neither chromium nor google-chrome is on the PATH (Debian: apt-get install chromium)."
+        if os.environ.get("CI"):
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    expect.set_options(timeout=_PATIENCE_MS)
+    with open_chromium(path) as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def contexts(browser: Browser) -> Iterator[Contexts]:
+    """One browser profile for each look, shared by a module's tests: Streamlit's own files are fetched once."""
+    opened: dict[tuple[str, float], BrowserContext] = {}
+
+    def context_for(scheme: str, ratio: float) -> BrowserContext:
+        if (scheme, ratio) not in opened:
+            opened[scheme, ratio] = browser.new_context(
+                color_scheme="dark" if scheme == "dark" else "light", device_scale_factor=ratio
+            )
+        return opened[scheme, ratio]
+
+    yield context_for
+    for context in opened.values():
+        context.close()
+
+
+@pytest.fixture
+def open_page(contexts: Contexts) -> Iterator[Callable[..., Page]]:
+    """Opens pages in a window of a given size and scheme.
+
+    Afterwards the test fails if one of them called another host, or threw.
+    """
+    pages: list[Page] = []
+    outside: list[str] = []
+    thrown: list[str] = []
+
+    def watch(request: Request) -> None:
+        if not request.url.startswith(_OWN_ADDRESSES):
+            outside.append(request.url)
+
+    def listen(message: ConsoleMessage) -> None:
+        if "BidiComponent Error" in message.text:
+            thrown.append(message.text)
+
+    def new_page(*, width: int = 1280, height: int = 900, scheme: str = "light", ratio: float = 1.0) -> Page:
+        page = contexts(scheme, ratio).new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.on("request", watch)
+        page.on("pageerror", lambda error: thrown.append(str(error)))
+        page.on("console", listen)
+        return page
+
+    yield new_page
+    for page in pages:
+        page.close()
+    assert outside == []
+    assert thrown == []
+
+
+@pytest.fixture(scope="module")
+def player_app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+    """A page with nothing but the player and what it reports."""
+    with Dashboard(tmp_path_factory.mktemp("player"), app="tests/browser/apps/player_app.py") as dashboard:
+        yield dashboard
+
+
+@pytest.fixture
+def take_screenshot() -> Callable[[Page, str], Path]:
+    """Keeps a picture of a page; CI uploads the folder."""
+
+    def take(page: Page, name: str) -> Path:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        page.screenshot(path=path)
+        return path
+
+    return take

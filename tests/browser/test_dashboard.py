@@ -1,0 +1,185 @@
+"""The main job in a real browser: launch, watch, replay with keys, link to a step, stop, delete, restart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.settings import Settings
+from core.store import EpisodeFilter, EpisodeSummary, TraceStore
+from core.types import EpisodeStatus
+from tests.browser.harness import Dashboard, settle
+
+OpenPage = Callable[..., Page]
+WAIT_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+    """One dashboard for the whole story; the tests below tell it in order."""
+    with Dashboard(tmp_path_factory.mktemp("dashboard")) as running:
+        yield running
+
+
+@pytest.fixture
+def stored(dashboard: Dashboard) -> Iterator[TraceStore]:
+    with TraceStore.from_settings(Settings(dashboard.data_dir, None, 2)) as store:
+        yield store
+
+
+def launch(page: Page, dashboard: Dashboard, **query: object) -> str:
+    """Launch through the page, as the link says; the new run's id."""
+    page.goto(f"{dashboard.url}/launch?" + "&".join(f"{name}={value}" for name, value in query.items()))
+    settle(page)
+    page.get_by_role("button", name="Launch ").click()
+    page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
+    return page.url.split("id=")[1].split("&")[0]
+
+
+def wait_for(condition: Callable[[], bool], sentence: str) -> None:
+    deadline = time.monotonic() + WAIT_MS / 1000
+    while not condition():
+        assert time.monotonic() < deadline, sentence
+        time.sleep(0.2)
+
+
+def newest(store: TraceStore) -> EpisodeSummary:
+    return store.episodes(EpisodeFilter(), limit=1).rows[0]
+
+
+def test_an_empty_dashboard_offers_samples(open_page: OpenPage, dashboard: Dashboard):
+    page = open_page()
+    page.goto(dashboard.url)
+    expect(page.get_by_text("Nothing is stored yet")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_role("button", name="Run three sample episodes")).to_be_visible()
+
+
+def test_a_scripted_episode_on_seed_42_is_launched_and_seen_to_finish(
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
+):
+    page = open_page()
+    run_id = launch(page, dashboard, seeds=42, policy="scripted", max_steps=120)
+    expect(page.get_by_text("1 / 1")).to_be_visible(timeout=WAIT_MS)
+    (row,) = stored.run_episodes(run_id)
+    assert (row.seed, row.policy, row.status) == (42, "scripted", EpisodeStatus.COMPLETED)
+    assert row.n_steps > 0
+    assert row.achievements
+
+
+def test_it_is_replayed_with_keys(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
+    row = newest(stored)
+    page = open_page()
+    page.goto(f"{dashboard.url}/episode?id={row.id}")
+    settle(page, player=True)
+    canvas = page.locator("canvas[data-step]")
+    for key, frame in [
+        ("Home", 0),
+        ("ArrowRight", 1),
+        ("Shift+ArrowRight", 11),
+        ("ArrowLeft", 10),
+        ("End", row.n_steps),
+    ]:
+        page.keyboard.press(key)
+        expect(canvas).to_have_attribute("data-step", str(frame))
+    page.keyboard.press("Home")
+    page.keyboard.press("u")
+    first_unlock = min(stored.load_episode(row.id).unlock_steps.values()) + 1
+    expect(canvas).to_have_attribute("data-step", str(first_unlock))
+
+
+def test_a_deep_link_opens_at_its_step(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
+    row = newest(stored)
+    page = open_page()
+    page.goto(f"{dashboard.url}/episode?id={row.id}&step=37")
+    settle(page, player=True)
+    expect(page.locator("canvas[data-step]")).to_have_attribute("data-step", "37")
+
+
+def test_why_a_decision_earned_what_it_earned_is_on_the_page(
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
+):
+    row = newest(stored)
+    paid = next(d for d in stored.load_episode(row.id).decisions if d.reward.total)
+    page = open_page(height=1400)
+    page.goto(f"{dashboard.url}/episode?id={row.id}&step={paid.steps[-1].index + 1}&tab=reward")
+    settle(page, player=True)
+    expect(page.get_by_text(f"Decision {paid.index} earned").first).to_be_visible(timeout=WAIT_MS)
+
+
+def test_a_running_episode_is_stopped(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
+    page = open_page()
+    run_id = launch(page, dashboard, seeds="3", policy="scripted", max_steps=10000, max_decisions=10000)
+    wait_for(lambda: stored.run_episodes(run_id)[0].n_steps > 0, "The episode never made a step.")
+    page.get_by_role("button", name="Stop all").click()
+    wait_for(lambda: stored.run_episodes(run_id)[0].status.is_over, "The episode was never stopped.")
+    (row,) = stored.run_episodes(run_id)
+    assert row.status is EpisodeStatus.ABORTED
+    assert row.n_steps > 0
+    expect(page.get_by_text("aborted").first).to_be_visible(timeout=WAIT_MS)
+
+
+def test_everything_is_found_again_after_a_restart(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
+    before = stored.totals()
+    dashboard.stop()
+    dashboard.start()
+    page = open_page()
+    page.goto(dashboard.url)
+    settle(page)
+    expect(page.get_by_test_id("stMetric").filter(has_text="Episodes")).to_contain_text(str(before.episodes))
+
+
+def test_an_unknown_episode_is_a_sentence_with_a_way_out(open_page: OpenPage, dashboard: Dashboard):
+    page = open_page()
+    page.goto(f"{dashboard.url}/episode?id=0123456789ab")
+    settle(page)
+    expect(page.get_by_text("0123456789ab").first).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_role("link", name="Traces").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_pictures_of_every_page_are_kept(
+    scheme: str,
+    width: int,
+    open_page: OpenPage,
+    dashboard: Dashboard,
+    stored: TraceStore,
+    take_screenshot: Callable[[Page, str], Path],
+):
+    finished = stored.episodes(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,)), limit=1).rows[0]
+    addresses = {
+        "traces": "/",
+        "launch": "/launch",
+        "run": f"/run?id={finished.run_id}",
+        "episode": f"/episode?id={finished.id}&step=30",
+        "present": f"/present?id={finished.id}&step=30",
+    }
+    for name, address in addresses.items():
+        page = open_page(width=width, height=1000, scheme=scheme)
+        page.goto(dashboard.url + address)
+        settle(page, player=name in ("episode", "present"))
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        assert take_screenshot(page, f"{name}_{scheme}_{width}").stat().st_size > 10_000
+
+
+def test_deleting_asks_first_and_then_the_episode_is_gone(
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
+):
+    row = newest(stored)
+    before = stored.totals().episodes
+    page = open_page(width=1440)
+    page.goto(dashboard.url)
+    settle(page)
+    table = page.get_by_test_id("stDataFrame")
+    expect(table).to_be_visible()
+    table.click(position={"x": 20, "y": 55})  # the tick box of the first row
+    page.get_by_role("button", name="Delete 1").click()
+    expect(page.get_by_text("This cannot be undone.")).to_be_visible()
+    assert stored.totals().episodes == before
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    wait_for(lambda: stored.totals().episodes == before - 1, "The episode was not deleted.")
+    assert row.id not in [entry.id for entry in stored.episodes().rows]

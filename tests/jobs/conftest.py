@@ -1,0 +1,35 @@
+"""A data folder of its own for each test, and no worker left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import jobs
+from core.settings import Settings
+from core.slots import Slot, known_slot_paths
+from core.store import TraceStore
+from tests.jobs.launches import wait_for
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data", db_url=None, max_workers=2)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[TraceStore]:
+    with TraceStore.from_settings(settings) as store:
+        yield store
+        for run in store.runs(limit=1_000):
+            jobs.stop(store, run_id=run.id)
+        wait_for("every worker's end", lambda: all(map(is_free, known_slot_paths(settings))))
+
+
+def is_free(path: Path) -> bool:
+    slot = Slot.take(path)
+    if slot is not None:
+        slot.close()
+    return slot is not None

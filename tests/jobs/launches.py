@@ -1,0 +1,99 @@
+"""What the tests of jobs share: runs that end soon, runs that never end, and waiting with an end."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from core.settings import Settings
+from core.slots import known_slot_paths, read_record
+from core.store import EpisodeSummary, TraceStore
+from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, Run
+
+PATIENCE_S = 60.0
+FOREVER = Limits(max_steps=10**8, max_decisions=10**8, max_ops=10**9, max_time_s=10**6)
+SMALL_WORLD = EnvConfig(area=(24, 24))  # quickly made
+MEDIUM_WORLD = EnvConfig(area=(32, 32))  # quickly made, with enough in it to live on
+LIVES_LONG = (4, 5)  # seeds whose medium world the script outlives 2,500 steps in
+
+Found = TypeVar("Found")
+
+
+def short(seed: int = 42, policy: str = "random", steps: int = 12) -> EpisodeSpec:
+    """An episode of some steps."""
+    limits = Limits(max_steps=steps, max_decisions=steps)
+    return EpisodeSpec(seed, PolicySpec(policy), policy_seed=seed, env=SMALL_WORLD, limits=limits)
+
+
+def endless(seed: int = LIVES_LONG[0]) -> EpisodeSpec:
+    """An episode that goes on for long, and then in the seed's next world, until somebody ends it."""
+    return EpisodeSpec(
+        seed, PolicySpec("scripted"), policy_seed=seed, env=MEDIUM_WORLD, limits=FOREVER, on_done=OnDone.RESET
+    )
+
+
+def restless(seed: int = 42) -> EpisodeSpec:
+    """Endless too, with a player who soon dies in each world."""
+    return replace(endless(seed), policy=PolicySpec("random"), env=SMALL_WORLD)
+
+
+def run_of(*specs: EpisodeSpec) -> Run:
+    """A run of these episodes in this order."""
+    episodes = tuple(QueuedEpisode(uuid.uuid4().hex, spec, index) for index, spec in enumerate(specs))
+    return Run(uuid.uuid4().hex, datetime.now(UTC), episodes)
+
+
+def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
+    """Look until something is there, and give it back; fails where it never comes."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"Waited {PATIENCE_S:g} s in vain for {what}.")
+
+
+def wait_until_over(store: TraceStore, run_id: str) -> tuple[EpisodeSummary, ...]:
+    """The run's episodes, once every one of them has ended."""
+
+    def over() -> tuple[EpisodeSummary, ...] | None:
+        episodes = store.run_episodes(run_id)
+        return episodes if all(episode.status.is_over for episode in episodes) else None
+
+    return wait_for("the run's end", over)
+
+
+def wait_until_moving(store: TraceStore, episode_id: str) -> EpisodeSummary:
+    """The episode, once some of its decisions are stored."""
+
+    def moving() -> EpisodeSummary | None:
+        episode = store.episode(episode_id)
+        return episode if episode.n_decisions >= 3 else None
+
+    return wait_for("the first decisions", moving)
+
+
+def process_on(settings: Settings, episode_id: str) -> int:
+    """The process that plays an episode."""
+
+    def process() -> int | None:
+        records = map(read_record, known_slot_paths(settings))
+        return next((int(r.worker.split()[1]) for r in records if r.episode_id == episode_id), None)
+
+    return wait_for("a worker on that episode", process)
+
+
+def none_left(process_ids: Iterable[int]) -> bool:
+    """True where no process of these is there any more, not even as a zombie of this one."""
+    for process_id in process_ids:
+        try:
+            os.kill(process_id, 0)
+        except ProcessLookupError:
+            continue
+        return False
+    return True

@@ -1,0 +1,206 @@
+"""Launch, follow and stop: real worker processes on a real SQLite file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import jobs
+from core.errors import DuplicateId, JobError, UnknownEpisode
+from core.settings import Settings, worker_environment
+from core.slots import Slot, SlotRecord, SlotState, known_slot_paths, slot_paths
+from core.store import EpisodeFilter, TraceStore
+from core.types import EpisodeStatus, StopReason
+from tests.jobs.launches import (
+    endless,
+    none_left,
+    process_on,
+    restless,
+    run_of,
+    short,
+    wait_for,
+    wait_until_moving,
+    wait_until_over,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+
+LAUNCH_AND_EXIT_AT_ONCE = """
+from core import jobs
+from core.settings import load_settings
+from core.store import TraceStore
+from tests.jobs.launches import run_of, short
+
+settings = load_settings()
+with TraceStore.from_settings(settings) as store:
+    print(jobs.launch(store, settings, run_of(*(short(seed, steps=60) for seed in range(3)))))
+"""
+
+
+def start_launcher(settings: Settings) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", LAUNCH_AND_EXIT_AT_ONCE]
+    environment = worker_environment(settings)
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def running(store: TraceStore) -> int:
+    return len(store.episodes(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows)
+
+
+def test_launched_episodes_are_played_to_their_end(store: TraceStore, settings: Settings):
+    run = run_of(short(1), short(2, "scripted"), short(3), short(4, "scripted"), short(5))
+    assert jobs.launch(store, settings, run) == run.id
+    episodes = wait_until_over(store, run.id)
+    assert [episode.id for episode in episodes] == [episode.id for episode in run.episodes]
+    assert {episode.status for episode in episodes} == {EpisodeStatus.COMPLETED}
+    assert all(episode.n_steps == 12 for episode in episodes)
+    assert store.load_episode(episodes[0].id).length == 12
+
+
+def test_the_same_launch_twice_is_refused_and_starts_nothing(store: TraceStore, settings: Settings):
+    run = run_of(short())
+    store.create_run(run)
+    with pytest.raises(DuplicateId):
+        jobs.launch(store, settings, run)
+    assert known_slot_paths(settings) == ()
+
+
+def test_no_more_workers_than_the_setting_and_none_without_need(store: TraceStore, settings: Settings):
+    assert jobs.ensure_workers(store, settings) == 0
+    store.create_run(run_of(endless(4)))
+    assert jobs.ensure_workers(store, settings) == 1
+    assert jobs.ensure_workers(store, settings) == 0, "the one on its way will take it"
+    store.create_run(run_of(endless(5), endless(6)))
+    assert jobs.ensure_workers(store, settings) == 1
+    wait_for("two running episodes", lambda: running(store) == 2)
+    assert jobs.ensure_workers(store, settings) == 0
+    assert store.totals().queued == 1
+
+
+def test_workers_need_no_parent_and_two_launchers_share_the_slots(store: TraceStore, settings: Settings):
+    launchers = [start_launcher(settings) for _ in range(2)]
+    run_ids = [launcher.communicate()[0].strip() for launcher in launchers]
+    assert [launcher.returncode for launcher in launchers] == [0, 0]
+    most = 0
+    while not all(e.status.is_over for run_id in run_ids for e in store.run_episodes(run_id)):
+        most = max(most, running(store))
+        time.sleep(0.01)
+    assert 1 <= most <= settings.max_workers
+    for run_id in run_ids:
+        assert {e.status for e in store.run_episodes(run_id)} == {EpisodeStatus.COMPLETED}
+    assert len(known_slot_paths(settings)) <= settings.max_workers
+
+
+def test_one_episode_is_stopped_and_the_others_go_on(store: TraceStore, settings: Settings):
+    run = run_of(endless(4), endless(5))
+    jobs.launch(store, settings, run)
+    first, second = (wait_until_moving(store, episode.id) for episode in run.episodes)
+    assert jobs.stop(store, episode_id=first.id) == 1
+    wait_for("its end", lambda: store.episode(first.id).status is EpisodeStatus.ABORTED)
+    assert store.load_episode(first.id).length > 0
+    assert store.episode(second.id).status is EpisodeStatus.RUNNING
+
+
+def test_stopping_a_run_aborts_what_waits_at_once_and_what_runs_soon(store: TraceStore, settings: Settings):
+    run = run_of(*(endless(seed) for seed in (4, 5, 6, 7)))
+    jobs.launch(store, settings, run)
+    wait_for("two running episodes", lambda: running(store) == 2)
+    assert jobs.stop(store, run_id=run.id) == 4
+    assert store.totals().queued == 0
+    assert {episode.status for episode in wait_until_over(store, run.id)} == {EpisodeStatus.ABORTED}
+
+
+def test_stopping_what_does_not_exist_says_so(store: TraceStore):
+    with pytest.raises(UnknownEpisode):
+        jobs.stop(store, episode_id="0" * 32)
+
+
+def test_worlds_that_follow_belong_to_the_run_and_only_their_worker_plays_them(store: TraceStore, settings: Settings):
+    run = run_of(restless())
+    jobs.launch(store, settings, run)
+    wait_for("a third world", lambda: len(store.run_episodes(run.id)) >= 3)
+    jobs.stop(store, run_id=run.id)
+    episodes = wait_until_over(store, run.id)
+    assert [e.world_episode for e in episodes] == list(range(1, len(episodes) + 1))
+    assert {e.stop_reason for e in episodes[:-1]} == {StopReason.TERMINATED}
+    assert episodes[-1].stop_reason in (StopReason.ABORTED, StopReason.TERMINATED)
+
+
+def test_ended_workers_leave_no_zombie(store: TraceStore, settings: Settings):
+    run = run_of(endless(4), endless(5))
+    jobs.launch(store, settings, run)
+    workers = [process_on(settings, episode.id) for episode in run.episodes]
+    assert len(set(workers)) == 2
+    jobs.stop(store, run_id=run.id)
+    wait_until_over(store, run.id)
+    wait_for("both processes to be gone", lambda: none_left(workers))
+
+
+def test_an_episode_that_cannot_be_played_ends_and_the_queue_goes_on(store: TraceStore, settings: Settings):
+    run = run_of(short(1, "no_such_policy"), short(2))
+    jobs.launch(store, replace(settings, max_workers=1), run)
+    broken, fine = wait_until_over(store, run.id)
+    assert broken.status is EpisodeStatus.INTERRUPTED
+    assert broken.error is not None
+    assert "InvalidConfig" in broken.error.detail
+    assert fine.status is EpisodeStatus.COMPLETED
+
+
+def test_a_slot_whose_worker_just_broke_is_left_alone_for_a_while(store: TraceStore, settings: Settings):
+    one = replace(settings, max_workers=1)
+    store.create_run(run_of(short()))
+    write(one, SlotRecord(SlotState.FAILED, "process 7 on here", time.time(), detail="The disk is full."))
+    assert jobs.ensure_workers(store, one) == 0
+    assert jobs.troubles(one) == (
+        f"A worker (process 7 on here) broke: The disk is full. Its log is {settings.log_dir / 'worker-slot-0.log'}.",
+    )
+    write(one, SlotRecord(SlotState.FAILED, "process 7 on here", time.time() - 60, detail="The disk is full."))
+    assert jobs.ensure_workers(store, one) == 1
+    assert jobs.troubles(one) == ()
+
+
+def test_a_worker_that_died_while_it_started_is_told_of(settings: Settings):
+    write(settings, SlotRecord(SlotState.STARTING, at=time.time()))
+    assert jobs.troubles(settings) == (
+        f"A worker ended before it began to work. Its log is {settings.log_dir / 'worker-slot-0.log'}.",
+    )
+    with held(settings):
+        assert jobs.troubles(settings) == (), "it is on its way"
+
+
+def test_a_folder_that_takes_no_log_is_said_in_a_sentence_and_the_run_waits(store: TraceStore, settings: Settings):
+    settings.log_dir.write_text("a file where a folder should be")
+    run = run_of(short())
+    with pytest.raises(JobError, match="stays queued"):
+        jobs.launch(store, settings, run)
+    assert store.totals().queued == 1
+    settings.log_dir.unlink()
+    jobs.sweep(store, settings)
+    wait_until_over(store, run.id)
+
+
+def test_a_log_that_grew_long_is_put_aside(store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "LOG_BYTES", 10)
+    settings.log_dir.mkdir()
+    (settings.log_dir / "worker-slot-0.log").write_text("from long ago\n")
+    run = run_of(short())
+    jobs.launch(store, settings, run)
+    wait_until_over(store, run.id)
+    assert (settings.log_dir / "worker-slot-0.log.1").read_text() == "from long ago\n"
+    assert run.episodes[0].id in (settings.log_dir / "worker-slot-0.log").read_text()
+
+
+def held(settings: Settings) -> Slot:
+    slot = Slot.take(slot_paths(settings)[0])
+    assert slot is not None
+    return slot
+
+
+def write(settings: Settings, record: SlotRecord) -> None:
+    with held(settings) as slot:
+        slot.write(record)

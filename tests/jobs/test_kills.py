@@ -1,0 +1,109 @@
+"""SIGKILL at random moments, fifty times: what was committed stays, the database is sound, each end has a reason."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from core import jobs
+from core.settings import Settings, worker_environment
+from core.slots import Slot, read_record, slot_paths, worker_name
+from core.store import EpisodeFilter, TraceStore
+from core.store.database import sqlite_driver
+from core.types import EpisodeStatus
+from tests.jobs.launches import SMALL_WORLD, endless, run_of, wait_for, wait_until_over
+
+ROOT = Path(__file__).parent.parent.parent
+KILLS = 50
+
+# Real workers without the second that each would need for its imports: forked from a process that has done them.
+FORK_ONE_FOR_EACH_LINE = """
+import os, sys
+from core import worker
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os._exit(worker.main([]))
+    print(child, flush=True)
+    os.waitpid(child, 0)
+"""
+
+
+@contextmanager
+def forking(settings: Settings) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", FORK_ONE_FOR_EACH_LINE]
+    environment = worker_environment(settings)
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as parent:
+        yield parent
+
+
+def next_worker(parent: subprocess.Popen[str]) -> int:
+    assert parent.stdin is not None and parent.stdout is not None
+    parent.stdin.write("one more\n")
+    parent.stdin.flush()
+    return int(parent.stdout.readline())
+
+
+def running(store: TraceStore) -> dict[str, int]:
+    """How many decisions of each running episode are committed."""
+    rows = store.episodes(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows
+    return {row.id: row.n_decisions for row in rows}
+
+
+def is_playing(store: TraceStore, settings: Settings, process: int) -> bool:
+    record = read_record(slot_paths(settings)[0])
+    return record.worker == worker_name(process) and running(store).get(record.episode_id, 0) > 0
+
+
+def wait_until_free(settings: Settings) -> None:
+    wait_for("the dead worker's slot", lambda: Slot.take(slot_paths(settings)[0])).close()
+
+
+def test_fifty_killed_workers_lose_no_committed_decision(store: TraceStore, settings: Settings):
+    one = replace(settings, max_workers=1)
+    run = run_of(*(replace(endless(seed), env=SMALL_WORLD) for seed in range(KILLS + 10)))
+    store.create_run(run)
+    moments = random.Random(7)
+    committed: dict[str, int] = {}
+    at_play = 0
+    with forking(one) as parent:
+        for kill in range(KILLS):
+            process = next_worker(parent)
+            if kill % 5:  # the others are killed while they start, claim or have just begun
+                wait_for("an episode at play", lambda process=process: is_playing(store, one, process))
+                at_play += 1
+            time.sleep(moments.uniform(0, 0.1))
+            committed |= running(store)
+            os.kill(process, signal.SIGKILL)
+            wait_until_free(one)
+    jobs.stop(store, run_id=run.id)
+    wait_for("the last death to be noticed", lambda: jobs.sweep(store, one) or not store.totals().running)
+    episodes = wait_until_over(store, run.id)
+
+    interrupted = [episode for episode in episodes if episode.status is EpisodeStatus.INTERRUPTED]
+    assert len(interrupted) >= at_play
+    assert all(episode.error and "slot was free" in episode.error.detail for episode in interrupted)
+    assert sum(count > 0 for count in committed.values()) >= at_play
+    for episode in interrupted:
+        decisions = store.load_episode(episode.id).decisions
+        assert [decision.index for decision in decisions] == list(range(episode.n_decisions))
+        assert episode.n_decisions >= committed.get(episode.id, 0)
+    with closing(sqlite_driver().connect(settings.data_dir / "craftscope.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -1,0 +1,110 @@
+"""A slot belongs to one living process, and its record outlives the process that wrote it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import JobError
+from core.settings import Settings
+from core.slots import (
+    DETAIL_CHARACTERS,
+    RECORD_BYTES,
+    REST_S,
+    Slot,
+    SlotRecord,
+    SlotState,
+    free_slots,
+    is_resting,
+    read_record,
+)
+
+HOLD_IT_UNTIL_KILLED = "import time; time.sleep(600)"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "workers" / "slot-0.lock"
+
+
+def take(path: Path) -> Slot:
+    slot = Slot.take(path)
+    assert slot is not None
+    return slot
+
+
+def test_a_held_slot_cannot_be_taken_again(path: Path):
+    with take(path):
+        assert Slot.take(path) is None
+    with take(path):
+        pass
+
+
+def test_settings_allow_as_many_slots_as_workers(tmp_path: Path):
+    settings = Settings(tmp_path, None, 3)
+    slots = list(free_slots(settings))
+    assert len(slots) == 3
+    assert list(free_slots(settings)) == []
+    for slot in slots:
+        slot.close()
+
+
+def test_a_slot_handed_to_a_process_is_held_until_that_process_is_killed(path: Path):
+    with take(path) as slot:
+        slot.write(SlotRecord(SlotState.WORKING, "a worker", episode_id="abc"))
+        child = subprocess.Popen([sys.executable, "-c", HOLD_IT_UNTIL_KILLED], pass_fds=(slot.descriptor,))
+    try:
+        assert Slot.take(path) is None, "the starter closed its own copy, the child holds the slot still"
+    finally:
+        child.kill()
+        child.wait()
+    with take(path) as slot:
+        assert slot.read().episode_id == "abc"
+
+
+def test_a_record_comes_back_as_it_was_written(path: Path):
+    record = SlotRecord(SlotState.FAILED, "process 7 on here", 12.5, "abc", "Es ging schief: größer als möglich.")
+    with take(path) as slot:
+        slot.write(record)
+        assert slot.read() == record == read_record(path)
+
+
+def test_a_long_sentence_is_cut_and_the_file_keeps_its_length(path: Path):
+    with take(path) as slot:
+        slot.write(SlotRecord(detail="\x00\n" + "😀" * 5_000))
+        assert len(slot.read().detail) == DETAIL_CHARACTERS
+        slot.write(SlotRecord())
+        assert slot.read() == SlotRecord()
+    assert path.stat().st_size == RECORD_BYTES
+
+
+@pytest.mark.parametrize("blob", [b"", b"{", b"[]", b'{"state": "dancing"}', b'{"colour": 1}', b"\xff\xfe"])
+def test_a_damaged_record_counts_as_none(path: Path, blob: bytes):
+    path.parent.mkdir()
+    path.write_bytes(blob)
+    with take(path) as slot:
+        assert slot.read() == SlotRecord()
+
+
+def test_only_a_slot_whose_worker_broke_a_moment_ago_rests():
+    now = time.time()
+    assert is_resting(SlotRecord(SlotState.FAILED, at=now))
+    assert is_resting(SlotRecord(SlotState.STARTING, at=now))
+    assert not is_resting(SlotRecord(SlotState.FAILED, at=now - REST_S))
+    assert not is_resting(SlotRecord(SlotState.WORKING, at=now)), "a killed worker is replaced at once"
+    assert not is_resting(SlotRecord(SlotState.FREE, at=now))
+
+
+def test_a_data_folder_that_cannot_be_used_is_said_in_a_sentence(tmp_path: Path):
+    (tmp_path / "workers").write_text("a file where a folder should be")
+    with pytest.raises(JobError, match=r"slot-0\.lock cannot be opened .* CRAFTSCOPE_DATA_DIR"):
+        Slot.take(tmp_path / "workers" / "slot-0.lock")
+
+
+def test_a_process_is_told_when_it_was_handed_no_slot(path: Path):
+    with pytest.raises(JobError, match="holds no worker slot"):
+        Slot.adopt(987, path)

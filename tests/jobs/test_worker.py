@@ -1,0 +1,213 @@
+"""How a worker ends, and what is left of the episode it was at."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import jobs
+from core.settings import Settings, worker_environment
+from core.slots import Slot, SlotRecord, known_slot_paths, slot_paths
+from core.store import EpisodeSummary, TraceStore
+from core.store.database import sqlite_driver
+from core.types import EpisodeStatus, Run, StopReason
+from core.worker import Heartbeat
+from tests.jobs.launches import (
+    endless,
+    process_on,
+    run_of,
+    short,
+    wait_for,
+    wait_until_moving,
+    wait_until_over,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+WORKER = [sys.executable, "-m", "core.worker"]
+GROWTH_BYTES = 400_000
+
+
+@pytest.fixture
+def one_slot(settings: Settings) -> Settings:
+    return replace(settings, max_workers=1)
+
+
+def launch_and_signal(store: TraceStore, settings: Settings, run: Run, number: signal.Signals) -> int:
+    """Launch, wait until the first episode moves, send a signal to its worker; gives back the process."""
+    jobs.launch(store, settings, run)
+    first = wait_until_moving(store, run.episodes[0].id)
+    process = process_on(settings, first.id)
+    os.kill(process, number)
+    return process
+
+
+def interrupted(store: TraceStore, run: Run) -> EpisodeSummary | None:
+    return next((e for e in store.run_episodes(run.id) if e.status is EpisodeStatus.INTERRUPTED), None)
+
+
+def test_a_killed_worker_leaves_its_episode_interrupted_with_the_reason_and_the_queue_goes_on(
+    store: TraceStore, one_slot: Settings
+):
+    run = run_of(endless(4), short(2), short(3, "scripted"))
+    process = launch_and_signal(store, one_slot, run, signal.SIGKILL)
+    ids = wait_for("the death to be noticed", lambda: jobs.sweep(store, one_slot))
+    assert ids == (run.episodes[0].id,)
+    lost, *rest = wait_until_over(store, run.id)
+    assert lost.status is EpisodeStatus.INTERRUPTED
+    assert {episode.status for episode in rest} == {EpisodeStatus.COMPLETED}
+    assert lost.error is not None
+    assert f"process {process}" in lost.error.detail
+    assert "slot was free" in lost.error.detail
+    episode = store.load_episode(lost.id)
+    assert [decision.index for decision in episode.decisions] == list(range(lost.n_decisions))
+    assert episode.length == lost.n_steps
+
+
+def test_another_worker_notices_the_death_and_starts_a_new_one(store: TraceStore, settings: Settings):
+    run = run_of(endless(4), endless(5), short(3))
+    jobs.launch(store, settings, run)
+    first, _ = (wait_until_moving(store, episode.id) for episode in run.episodes[:2])
+    os.kill(process_on(settings, first.id), signal.SIGKILL)
+    wait_for("the waiting episode's end", lambda: store.episode(run.episodes[2].id).status is EpisodeStatus.COMPLETED)
+    assert store.episode(first.id).status is EpisodeStatus.INTERRUPTED
+
+
+def test_a_death_on_another_machine_is_noticed_by_its_heartbeat(
+    store: TraceStore, one_slot: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    run = run_of(endless(4))
+    launch_and_signal(store, one_slot, run, signal.SIGKILL)
+    forget_the_slot(one_slot)
+    monkeypatch.setattr(jobs, "STALE_S", 3600)
+    assert jobs.sweep(store) == (), "until it is stale nobody can know"
+    monkeypatch.setattr(jobs, "STALE_S", 0.5)
+    ids = wait_for("a stale heartbeat", lambda: jobs.sweep(store))
+    lost = store.episode(ids[0])
+    assert lost.status is EpisodeStatus.INTERRUPTED
+    assert lost.error is not None
+    assert "no sign of life" in lost.error.detail
+
+
+def test_an_episode_that_records_nothing_for_long_is_kept_fresh(store: TraceStore, settings: Settings):
+    run = run_of(endless(4))
+    store.create_run(run)
+    store.claim_next(worker="this test")
+    claimed_at = heartbeat_at(settings)
+    with Heartbeat(settings) as heartbeat:
+        heartbeat.episode_id = run.episodes[0].id
+        wait_for("a heartbeat", lambda: heartbeat_at(settings) != claimed_at)
+    assert store.interrupt(run.episodes[0].id, "The test is over.")
+
+
+def test_workers_sweep_after_those_that_died_elsewhere(
+    store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(jobs, "STALE_S", 0.1)
+    run = run_of(endless(4))
+    store.create_run(run)
+    store.claim_next(worker="one elsewhere")
+    with Heartbeat(settings):
+        lost = wait_for("the sweep", lambda: interrupted(store, run))
+    assert lost.error is not None
+    assert "one elsewhere" in lost.error.detail
+
+
+def test_a_worker_told_to_end_says_so_in_its_episode(store: TraceStore, one_slot: Settings):
+    run = run_of(endless(4), short(2))
+    launch_and_signal(store, one_slot, run, signal.SIGTERM)
+    lost = wait_for("the worker's last word", lambda: interrupted(store, run))
+    assert lost.stop_reason is StopReason.INTERRUPTED
+    assert lost.error is not None
+    assert "told to end" in lost.error.detail
+    assert store.load_episode(lost.id).length == lost.n_steps > 0
+    assert store.episode(run.episodes[1].id).status is EpisodeStatus.QUEUED, "it did not take another one"
+    jobs.sweep(store, one_slot)
+    wait_until_over(store, run.id)
+
+
+def test_a_worker_that_cannot_record_any_more_ends_and_nothing_committed_is_lost(store: TraceStore, one_slot: Settings):
+    run = run_of(endless(4))
+    store.create_run(run)
+    with limited_worker(one_slot) as worker:
+        assert worker.wait(120) == 1
+    jobs.sweep(store, one_slot)
+    lost = interrupted(store, run)
+    assert lost is not None
+    assert lost.error is not None
+    assert "Recording failed" in lost.error.detail
+    assert "Recording failed" in " ".join(jobs.troubles(one_slot))
+    episode = store.load_episode(lost.id)
+    assert [decision.index for decision in episode.decisions] == list(range(lost.n_decisions))
+    assert integrity(one_slot) == "ok"
+
+
+def test_a_worker_by_hand_plays_what_is_queued_and_ends(store: TraceStore, settings: Settings):
+    run = run_of(short(1), short(2))
+    store.create_run(run)
+    done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(settings), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {episode.status for episode in store.run_episodes(run.id)} == {EpisodeStatus.COMPLETED}
+    assert "Done after 2 episodes." in done.stderr
+
+
+def test_a_worker_by_hand_ends_at_once_where_every_slot_is_taken(store: TraceStore, one_slot: Settings):
+    slot = Slot.take(slot_paths(one_slot)[0])
+    assert slot is not None
+    with slot:
+        done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(one_slot), capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "slots" in done.stderr
+
+
+def test_a_worker_that_cannot_open_the_store_says_why_and_leaves_the_reason(settings: Settings):
+    settings.data_dir.mkdir()
+    (settings.data_dir / "craftscope.db").write_bytes(b"this is no database, whatever its name may say\n" * 100)
+    done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(settings), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "not a database" in done.stderr
+    assert "not a database" in jobs.troubles(settings)[0]
+
+
+def limited_worker(settings: Settings) -> subprocess.Popen[bytes]:
+    """A worker whose files may grow by some 100 kB only: to it that is a disk that gets full."""
+    database = settings.data_dir / "craftscope.db"
+    most = database.stat().st_size + GROWTH_BYTES
+    return subprocess.Popen(
+        WORKER,
+        cwd=ROOT,
+        env=worker_environment(settings),
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+
+
+def database_of(settings: Settings) -> Any:
+    """A connection by the store's own SQLite: closing one of another SQLite would drop this process's file locks."""
+    return closing(sqlite_driver().connect(settings.data_dir / "craftscope.db"))
+
+
+def integrity(settings: Settings) -> str:
+    with database_of(settings) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone()[0]
+
+
+def heartbeat_at(settings: Settings) -> object:
+    with database_of(settings) as connection:
+        return connection.execute("SELECT max(heartbeat_at) FROM episodes WHERE status = 'running'").fetchone()
+
+
+def forget_the_slot(settings: Settings) -> None:
+    """As it looks from another machine, which does not see this one's slots."""
+    for path in known_slot_paths(settings):
+        slot = wait_for("the dead worker's slot", lambda path=path: Slot.take(path))
+        with slot:
+            slot.write(SlotRecord())

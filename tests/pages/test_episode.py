@@ -1,0 +1,278 @@
+"""Episode: what it says of a decision, how one moves about, and what is said where there is nothing to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.env import CrafterEnv
+from core.env.observation import Observation
+from core.env.rules import ENGINE_VERSION
+from core.policies import make_policy
+from core.rewards import RewardShaper
+from core.rollout import run_episode
+from core.settings import load_settings
+from core.store import TraceStore
+from core.types import (
+    Decision,
+    EpisodeSpec,
+    Limits,
+    PolicyReply,
+    PolicySpec,
+    QueuedEpisode,
+    RewardConfig,
+    Run,
+    ToolCall,
+)
+from pages.components.sentences import reward_sentence
+from tests.pages.conftest import ROOT
+
+SCRIPTED = "1" * 32
+HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png"> **bold**'
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    at = at.switch_page("pages/episode.py").run()
+    assert not at.exception
+    return at
+
+
+def texts(at: AppTest) -> list[str]:
+    return [element.value for element in at.text]
+
+
+def markdown(at: AppTest) -> str:
+    """Everything on the page that is read as Markdown or HTML."""
+    plain = [element.value for kind in (at.markdown, at.caption, at.subheader, at.title) for element in kind]
+    return "\n".join([*plain, *(str(element.proto) for kind in ("html", "badge") for element in at.get(kind))])
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def selector(at: AppTest):
+    return next(box for box in at.number_input if (box.key or "").startswith("decision-"))
+
+
+def button(at: AppTest, key: str):
+    return next(b for b in at.button if b.key == key)
+
+
+def on_tab(at: AppTest, name: str) -> AppTest:
+    at.session_state["tab"] = name
+    at.run()
+    assert not at.exception
+    return at
+
+
+def only_queued(store: TraceStore, spec: EpisodeSpec, episode_id: str = "a" * 32) -> QueuedEpisode:
+    queued = QueuedEpisode(episode_id, spec)
+    store.create_run(Run("e" * 32, datetime.now(UTC), (queued,)))
+    return queued
+
+
+def spec_of(**changes: object) -> EpisodeSpec:
+    limits = Limits(max_steps=20, max_decisions=20)
+    values: dict[str, object] = {"limits": limits, "engine_version": ENGINE_VERSION}
+    return EpisodeSpec(seed=3, policy=PolicySpec("random"), policy_seed=1, **values | changes)  # pyright: ignore
+
+
+class Hostile:
+    """Answers one good call with hostile text in every place, then fails."""
+
+    name = "hostile"
+
+    def reset(self, seed: int) -> None:
+        pass
+
+    def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
+        if history:
+            raise RuntimeError(HOSTILE)
+        call = ToolCall(HOSTILE, HOSTILE, call_id=HOSTILE, actions=("noop", "noop"), reasoning=HOSTILE)
+        return PolicyReply((call,), warning=HOSTILE)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def empty(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        yield store
+
+
+@pytest.fixture
+def hostile(empty: TraceStore) -> str:
+    """A failed episode: a decision with two steps, then one without any."""
+    queued = only_queued(empty, spec_of())
+    assert empty.claim_next(worker="tests")
+    env = CrafterEnv(observe=False)
+    run_episode(queued.spec, env, Hostile(), RewardShaper(RewardConfig()), empty.recorder(queued.id))
+    return queued.id
+
+
+# ------------------------------------------------------------------------------------------ what it says
+
+
+def test_both_returns_stand_side_by_side_and_are_never_mixed(recorded: TraceStore):
+    summary = recorded.episode(SCRIPTED)
+    shown = metrics(opened(id=SCRIPTED))
+    assert shown["Env return"] == f"{summary.env_return:+.2f}"
+    assert shown["Shaped return"] == f"{summary.shaped_return:+.2f}"
+    assert shown["Achievements"] == f"{len(summary.achievements)} / 22"
+    assert shown["Steps"] == str(summary.n_steps)
+
+
+def test_the_page_says_why_a_decision_earned_what_it_earned(recorded: TraceStore):
+    decision = next(d for d in recorded.load_episode(SCRIPTED).decisions if len(d.reward.components) > 1)
+    at = opened(id=SCRIPTED, step=str(decision.steps[0].index + 1))
+    assert reward_sentence(decision, RewardConfig(strategy="per_achievement")) in texts(at)
+    assert len(at.get("plotly_chart")) == 2
+
+
+def test_the_tool_call_is_shown_as_it_came_and_as_it_was_read(recorded: TraceStore):
+    decision = recorded.decision(SCRIPTED, 2)
+    at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[0].index + 1)), "Tool call")
+    assert any(decision.tool_calls[0].arguments in code.value for code in at.code)
+    assert decision.tool_calls[0].reasoning in texts(at)
+
+
+def test_every_tab_draws(recorded: TraceStore):
+    at = opened(id=SCRIPTED, step="9")
+    assert "took" in " ".join(texts(on_tab(at, "Timing")))
+    assert len(at.get("plotly_chart")) == 2
+    assert "Achievements at this step" in markdown(on_tab(at, "State"))
+    assert len(on_tab(at, "Map").get("plotly_chart")) == 1
+
+
+def test_text_of_a_model_is_never_read_as_markdown(hostile: str):
+    at = opened(id=hostile, step="1")
+    on_tab(at, "Tool call")
+    assert HOSTILE in texts(at)
+    assert any(HOSTILE in code.value for code in at.code)
+    assert "example.org" not in markdown(at)
+    selector(at).set_value(1).run()
+    assert any(HOSTILE in text for text in texts(at))
+    assert "example.org" not in markdown(at)
+
+
+def test_replay_is_checked_on_demand(recorded: TraceStore):
+    at = opened(id=SCRIPTED)
+    button(at, "check-replay").click().run()
+    assert not at.exception
+    assert "Replay exact" in markdown(at)
+
+
+# ---------------------------------------------------------------------------------------- moving about
+
+
+def test_a_deep_link_opens_at_its_step(recorded: TraceStore):
+    decision = recorded.decision(SCRIPTED, 5)
+    at = opened(id=SCRIPTED, step=str(decision.steps[-1].index + 1))
+    assert selector(at).value == 5
+
+
+def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
+    at = opened(id=SCRIPTED)
+    selector(at).set_value(7).run()
+    assert any(text.startswith("Decision 7 earned") for text in texts(at))
+    first_frame = recorded.decision(SCRIPTED, 7).steps[0].index + 1
+    assert at.session_state[f"seek:{SCRIPTED}"]["step"] == first_frame
+    button(at, "decision-forward").click().run()
+    assert any(text.startswith("Decision 8 earned") for text in texts(at))
+
+
+def test_an_unlock_can_be_jumped_to(recorded: TraceStore):
+    unlocking = next(d for d in recorded.decisions(SCRIPTED) if d.unlocked)
+    at = opened(id=SCRIPTED)
+    at.selectbox(key=f"unlock-{SCRIPTED}").set_value(unlocking.unlocked[0]).run()
+    assert selector(at).value == unlocking.index
+
+
+def test_the_step_is_remembered_for_each_episode(recorded: TraceStore):
+    at = opened(id=SCRIPTED, step="12")
+    del at.query_params["step"]
+    at.switch_page("pages/traces.py").run()
+    at.query_params["id"] = SCRIPTED
+    at.switch_page("pages/episode.py").run()
+    assert at.session_state[f"frame:{SCRIPTED}"] == 12
+    assert selector(at).value == recorded.decision_at_step(SCRIPTED, 11)
+
+
+def test_the_neighbours_in_the_run_are_one_click_away(recorded: TraceStore):
+    at = opened(id=SCRIPTED)
+    assert button(at, "Previous-episode").disabled
+    assert not button(at, "Next-episode").disabled
+
+
+# ------------------------------------------------------------------- where there is nothing, or not yet
+
+
+def test_an_unknown_id_is_a_sentence_with_a_way_out(recorded: TraceStore):
+    at = opened(id="0123456789ab")
+    assert any("0123456789ab" in text for text in texts(at))
+    assert "All traces" in [link.proto.label for link in at.get("page_link")]
+
+
+def test_a_step_that_is_not_there_is_said_and_the_episode_is_shown_all_the_same(recorded: TraceStore):
+    at = opened(id=SCRIPTED, step="99999")
+    assert any("Step 99999 is not in this episode" in text for text in texts(at))
+    assert selector(at).value == 0
+
+
+def test_no_id_offers_the_newest_episodes(recorded: TraceStore):
+    at = opened()
+    offers = [b for b in at.button if (b.key or "").startswith("offer-")]
+    assert len(offers) == 3
+
+
+def test_an_empty_store_explains_itself(data_dir: Path):
+    at = opened()
+    assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
+
+
+def test_a_failed_episode_says_what_went_wrong(hostile: str):
+    at = opened(id=hostile)
+    assert "RuntimeError" in texts(at)
+    selector(at).set_value(1).run()
+    assert any("it took no step" in text for text in texts(at))
+
+
+def test_a_queued_episode_waits(empty: TraceStore):
+    queued = only_queued(empty, spec_of())
+    at = opened(id=queued.id)
+    assert any("waits for a worker" in text for text in texts(at))
+    assert any("has not made a decision yet" in text for text in texts(at))
+
+
+def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
+    queued = only_queued(empty, spec_of())
+    assert empty.claim_next(worker="tests")
+    recorder = empty.recorder(queued.id)
+    env = CrafterEnv(observe=False)
+    policy = make_policy(queued.spec.policy, seed=1, max_actions=5)
+    finished = run_episode(queued.spec, env, policy, RewardShaper(RewardConfig()), Unfinished(recorder))
+    at = opened(id=queued.id)
+    assert metrics(at)["Steps"] == str(finished.length)
+    assert any(text.startswith("Running:") for text in texts(at))
+    assert selector(at).value == 0
+
+
+class Unfinished:
+    """Records everything but the end."""
+
+    def __init__(self, recorder) -> None:
+        self.start = recorder.start
+        self.record = recorder.record
+
+    def finish(self, outcome: object) -> None:
+        pass

@@ -1,0 +1,313 @@
+"""Launch: the form says what will run, says what is wrong beside it, and starts it."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from core.dataset import RADIUS, difficulty_of
+from core.env.rules import ENGINE_VERSION
+from core.settings import load_settings
+from core.store import TraceStore
+from core.types import EnvConfig, EpisodeStatus, OnDone, RewardConfig, SeedDescription
+from pages.components.pace import longest_s, pace_of
+from pages.components.plain import plain
+from pages.components.seeds import seeds_text
+from tests.pages.conftest import ROOT
+
+WAIT_S = 120
+
+
+def described(seed: int, *, trees: int, hostiles: int = 0, diamond: int | None = 30) -> SeedDescription:
+    picture = io.BytesIO()
+    Image.new("RGB", (8, 8), (20, 160, 20)).save(picture, "PNG")
+    return SeedDescription(
+        seed=seed,
+        world_episode=1,
+        env=EnvConfig(),
+        engine_version=ENGINE_VERSION,
+        radius=RADIUS,
+        trees=trees,
+        cows=seed % 3,
+        hostiles=hostiles,
+        difficulty=difficulty_of(trees=trees, hostiles=hostiles),
+        start=(32, 32),
+        inventory={"health": 9},
+        distances={"water": 5, "stone": 6, "coal": 7, "iron": 8, "diamond": diamond},
+        picture_png=picture.getvalue(),
+    )
+
+
+@pytest.fixture
+def stored(data_dir: Path) -> Iterator[TraceStore]:
+    """A store that knows what seeds 0-3 look like, so that no world has to be made."""
+    with TraceStore.from_settings(load_settings()) as store:
+        store.save_seed_description(described(0, trees=12))
+        store.save_seed_description(described(1, trees=3, diamond=9))
+        store.save_seed_description(described(2, trees=0, hostiles=4))
+        store.save_seed_description(described(3, trees=20, diamond=None))
+        yield store
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/launch.py")
+    at.session_state["launch_shown"] = "0-3"
+    for name, value in query.items():
+        at.query_params[name] = value
+    return checked(at.run())
+
+
+def checked(at: AppTest) -> AppTest:
+    assert not at.exception
+    return at
+
+
+def shown(at: AppTest) -> list[str]:
+    """The seeds of the gallery, in its order."""
+    return [box.label for box in at.checkbox if str(box.key).startswith("launch_pick_")]
+
+
+def summary(at: AppTest) -> str:
+    (text,) = [
+        element.proto.body
+        for element in at.get("html")
+        if "cs-summary" in element.proto.body and "<div" in element.proto.body
+    ]
+    return text
+
+
+def address(at: AppTest, name: str) -> str:
+    """A query parameter; a list where the test wrote it, a text where the page did."""
+    value = at.query_params[name]
+    return value[0] if isinstance(value, list) else value
+
+
+def errors(at: AppTest) -> list[str]:
+    return [error.value for error in at.error]
+
+
+def test_it_opens_with_something_that_can_be_launched(stored: TraceStore):
+    at = opened()
+    assert at.text_input(key="launch_seeds").value == "42"
+    assert at.button(key="launch_now").label == "Launch 1 episode"
+    assert not at.button(key="launch_now").disabled
+    assert "1 seed × 1 = 1" in summary(at)
+
+
+def test_a_link_fills_the_form(stored: TraceStore):
+    at = opened(seeds="0-2", policy="random", episodes="3", max_steps="50", on_done="reset")
+    assert at.text_input(key="launch_seeds").value == "0-2"
+    assert at.selectbox(key="launch_policy").value == "random"
+    assert at.number_input(key="launch_max_steps").value == 50
+    assert at.radio(key="launch_on_done").value == OnDone.RESET.value
+    assert "3 seeds × 3 = 9 or more" in summary(at)
+
+
+def test_what_is_set_goes_into_the_address(stored: TraceStore):
+    at = opened()
+    at.text_input(key="launch_seeds").set_value("5, 6")
+    at.number_input(key="launch_episodes").set_value(2)
+    checked(at.number_input(key="launch_max_steps").set_value(70).run())
+    assert address(at, "seeds") == "5, 6"
+    assert address(at, "episodes") == "2"
+    assert address(at, "max_steps") == "70"
+    assert "max_decisions" not in at.query_params  # a default
+
+
+def test_what_a_link_holds_and_cannot_be_used_is_said_and_replaced(stored: TraceStore):
+    at = opened(policy="scriptedd", episodes="many")
+    said = " ".join(warning.value for warning in at.warning)
+    assert "scriptedd" in said
+    assert "did you mean" in said
+    assert "many" in said
+    assert at.selectbox(key="launch_policy").value == "scripted"
+    assert at.number_input(key="launch_episodes").value == 1
+
+
+def test_the_form_is_as_it_was_left_when_one_comes_back(stored: TraceStore):
+    at = opened()
+    at.text_input(key="launch_seeds").set_value("3")
+    checked(at.number_input(key="launch_max_steps").set_value(123).run())
+    checked(at.switch_page("pages/traces.py").run())
+    checked(at.switch_page("pages/launch.py").run())
+    assert at.text_input(key="launch_seeds").value == "3"
+    assert at.number_input(key="launch_max_steps").value == 123
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("seven", "seven"), ("9-0", "backwards"), ("", "No seed"), ("0-2147483647", "2,147,483,648"), ("-1", "-1")],
+)
+def test_seeds_that_cannot_be_used_are_said_and_nothing_can_be_launched(stored: TraceStore, text: str, said: str):
+    at = opened()
+    checked(at.text_input(key="launch_seeds").set_value(text).run())
+    assert any(plain(said) in error for error in errors(at))
+    assert at.button(key="launch_now").disabled
+
+
+def test_a_cap_of_zero_is_said_beside_the_caps_and_beside_the_button(stored: TraceStore):
+    at = opened()
+    checked(at.number_input(key="launch_max_steps").set_value(0).run())
+    said = [error for error in errors(at) if plain("max_steps is 0") in error]
+    assert len(said) == 2
+    assert at.button(key="launch_now").disabled
+
+
+def test_no_episodes_per_seed_is_said(stored: TraceStore):
+    at = opened()
+    checked(at.number_input(key="launch_episodes").set_value(0).run())
+    assert any(plain("episodes_per_seed is 0") in error for error in errors(at))
+    assert at.button(key="launch_now").disabled
+
+
+def test_a_world_without_cells_is_said(stored: TraceStore):
+    at = opened()
+    checked(at.number_input(key="launch_width").set_value(0).run())
+    assert any("area" in error for error in errors(at))
+    assert at.button(key="launch_now").disabled
+
+
+def test_lambda_zero_is_said_to_count_as_one(stored: TraceStore):
+    at = opened()
+    checked(at.number_input(key="launch_lambda").set_value(0.0).run())
+    assert any("Lambda 0 counts as 1" in caption.value for caption in at.caption)
+    assert "λ 1 (0 counts as 1)" in summary(at)
+
+
+def test_shaping_can_be_switched_off(stored: TraceStore):
+    at = opened()
+    checked(at.toggle(key="launch_reward_enabled").set_value(False).run())
+    assert "<b>off</b>" in summary(at)
+
+
+def test_an_untouched_form_names_the_default_configuration(stored: TraceStore):
+    at = opened()
+    assert RewardConfig(strategy="per_achievement").config_hash in summary(at)
+    checked(at.radio(key="launch_strategy").set_value("consistent").run())
+    assert RewardConfig(strategy="consistent").config_hash in summary(at)
+
+
+def test_a_weight_that_is_edited_is_part_of_the_configuration(stored: TraceStore):
+    at = opened()
+    checked(at.number_input(key="launch_default_count_weight").set_value(0.5).run())
+    expected = RewardConfig(strategy="per_achievement", default_achievement_count_weight=0.5)
+    assert expected.config_hash in summary(at)
+
+
+def test_a_click_on_a_world_picks_its_seed_and_another_lets_it_go(stored: TraceStore):
+    at = opened(seeds="42")
+    checked(at.checkbox(key="launch_pick_1").check().run())
+    assert at.text_input(key="launch_seeds").value == "42, 1"
+    checked(at.checkbox(key="launch_pick_2").check().run())
+    assert at.text_input(key="launch_seeds").value == "42, 1, 2"
+    checked(at.checkbox(key="launch_pick_1").uncheck().run())
+    assert at.text_input(key="launch_seeds").value == "42, 2"
+    assert "2 seeds × 1 = 2" in summary(at)
+
+
+def test_a_typed_seed_is_picked_in_the_gallery(stored: TraceStore):
+    at = opened()
+    checked(at.text_input(key="launch_seeds").set_value("1-2").run())
+    assert [at.checkbox(key=f"launch_pick_{seed}").value for seed in range(4)] == [False, True, True, False]
+
+
+def test_the_gallery_is_filtered_by_difficulty(stored: TraceStore):
+    at = opened()
+    assert shown(at) == ["Seed 0", "Seed 1", "Seed 2", "Seed 3"]
+    at.session_state["launch_difficulty"] = ["medium", "hard"]
+    assert shown(checked(at.run())) == ["Seed 1", "Seed 2"]
+
+
+def test_the_gallery_is_filtered_by_traits_and_sorted(stored: TraceStore):
+    at = opened()
+    checked(at.selectbox(key="launch_sort").set_value("Nearest diamond").run())
+    assert shown(at) == ["Seed 1", "Seed 0", "Seed 2", "Seed 3"]  # the world without one comes last
+    checked(at.multiselect(key="launch_traits").set_value(["10 trees or more"]).run())
+    assert shown(at) == ["Seed 0", "Seed 3"]
+
+
+def test_no_fitting_world_is_said(stored: TraceStore):
+    at = opened()
+    at.multiselect(key="launch_traits").set_value(["Diamond within 20", "10 trees or more"])
+    checked(at.run())
+    assert shown(at) == []
+    assert any("None of the worlds" in info.value for info in at.info)
+
+
+def test_worlds_that_are_not_made_yet_can_be_picked_already(stored: TraceStore):
+    at = opened()
+    checked(at.text_input(key="launch_shown").set_value("3-5").run())
+    assert shown(at) == ["Seed 3", "Seed 4", "Seed 5"]
+    checked(at.checkbox(key="launch_pick_5").check().run())
+    assert at.text_input(key="launch_seeds").value == "42, 5"
+
+
+def test_the_next_seeds_are_shown_on_demand(stored: TraceStore):
+    at = opened()
+    checked(at.button(key="launch_next_seeds").click().run())
+    assert at.text_input(key="launch_shown").value == "4-15"
+    assert len(shown(at)) == 12
+
+
+def test_too_many_seeds_to_show_are_said(stored: TraceStore):
+    at = opened()
+    checked(at.text_input(key="launch_shown").set_value("0-5000").run())
+    assert any("5,001" in error for error in errors(at))
+
+
+def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
+    at = opened(seeds="42", policy="random", episodes="2", max_steps="5")
+    at.text_input(key="launch_name").set_value("  Two short ones ").run()
+    checked(at.button(key="launch_now").click().run())
+    (run,) = stored.runs()
+    assert run.name == "Two short ones"
+    assert address(at, "id") == run.id
+    assert at.title[0].value == "Two short ones"
+    deadline = time.monotonic() + WAIT_S
+    while not all(row.status.is_over for row in stored.run_episodes(run.id)):
+        assert time.monotonic() < deadline, "The worker never finished."
+        time.sleep(0.2)
+    rows = stored.run_episodes(run.id)
+    assert [(row.status, row.n_steps) for row in rows] == [(EpisodeStatus.COMPLETED, 5)] * 2
+    assert rows[0].policy_seed != rows[1].policy_seed
+
+
+def test_how_long_it_takes_is_said_from_stored_episodes(recorded: TraceStore):
+    at = opened(policy="scripted")
+    assert "Takes, at most</span><b>about" in summary(at)
+    assert any("the pace of the last 2 scripted episodes" in caption.value for caption in at.caption)
+
+
+def test_how_long_it_takes_is_not_guessed_without_any(stored: TraceStore):
+    assert "Takes, at most</span><b>not known" in summary(opened())
+
+
+def test_the_longest_time_counts_rounds_of_workers_and_the_time_cap(recorded: TraceStore):
+    rows = recorded.episodes().rows
+    pace = pace_of(rows)
+    assert pace is not None
+    assert pace.episodes == len([row for row in rows if row.n_steps >= 20])
+    one = longest_s(pace, rollouts=1, max_steps=100, max_time_s=3600, at_once=2)
+    assert longest_s(pace, rollouts=3, max_steps=100, max_time_s=3600, at_once=2) == pytest.approx(2 * one)
+    assert longest_s(pace, rollouts=2, max_steps=10**9, max_time_s=60, at_once=2) == 60
+    assert pace_of(()) is None
+
+
+@pytest.mark.parametrize(
+    ("seeds", "text"),
+    [((), ""), ((7,), "7"), ((0, 1), "0, 1"), ((0, 1, 2, 42), "0-2, 42"), ((5, 3, 4, 5 + 1), "5, 3, 4, 6")],
+)
+def test_seeds_are_written_as_a_person_types_them(seeds: tuple[int, ...], text: str):
+    assert seeds_text(seeds) == text
+
+
+def test_plain_text_does_nothing_in_markdown():
+    assert plain("![x](http://host/y) **b** :red[c]") == (r"\!\[x\]\(http\://host/y\) \*\*b\*\* \:red\[c\]")

@@ -1,0 +1,38 @@
+"""Present: the player and nothing else, or a sentence with a way back."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from core.store import TraceStore
+from tests.pages.conftest import ROOT
+from tests.pages.test_episode import SCRIPTED, empty, only_queued, spec_of, texts
+
+__all__ = ["empty"]
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    at = at.switch_page("pages/present.py").run()
+    assert not at.exception
+    return at
+
+
+def test_the_player_is_all_there_is(recorded: TraceStore):
+    at = opened(id=SCRIPTED, step="12")
+    assert at.session_state[f"frame:{SCRIPTED}"] == 12
+    assert not (at.button or at.metric or at.text or at.markdown or at.get("page_link"))
+
+
+def test_an_episode_without_a_frame_says_so_and_leads_back(empty: TraceStore):
+    queued = only_queued(empty, spec_of())
+    at = opened(id=queued.id)
+    assert any("No frame of this episode" in text for text in texts(at))
+    assert "Back to the episode" in [link.proto.label for link in at.get("page_link")]
+
+
+def test_an_unknown_id_is_a_sentence(recorded: TraceStore):
+    assert any("0123456789ab" in text for text in texts(opened(id="0123456789ab")))

@@ -1,0 +1,195 @@
+"""Run: one launch while it is played and afterwards; stopping; links that lead nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.env.rules import ENGINE_VERSION
+from core.settings import load_settings
+from core.store import EpisodeSummary, TraceStore
+from core.types import EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from pages.components.live import episode_name, stage
+from tests.pages.conftest import ROOT
+
+RECORDED_RUN = "f" * 32
+
+
+def opened(run_id: str | None) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/run.py")
+    if run_id is not None:
+        at.query_params["id"] = run_id
+    at.run()
+    assert not at.exception
+    return at
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def captions(at: AppTest) -> str:
+    return " ".join(caption.value for caption in at.caption)
+
+
+def keys(at: AppTest) -> set[str]:
+    return {str(button.key) for button in at.button}
+
+
+@pytest.fixture
+def waiting(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TraceStore:
+    """A run of three episodes, one being played by a worker far away and two queued; no worker starts here."""
+    monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
+    spec = EpisodeSpec(
+        seed=42,
+        policy=PolicySpec("scripted"),
+        policy_seed=1,
+        reward=RewardConfig(strategy="per_achievement", indicator_lambda=0.0),
+        limits=Limits(max_steps=1234),
+        engine_version=ENGINE_VERSION,
+    )
+    store = TraceStore.from_settings(load_settings())
+    queued = tuple(QueuedEpisode(f"{index}" * 32, replace(spec, policy_seed=index), index) for index in range(3))
+    store.create_run(Run("a" * 32, datetime.now(UTC), queued, name="Live *one*"))
+    store.claim_next(worker="far away")
+    return store
+
+
+def test_a_finished_run_shows_what_became_of_it(recorded: TraceStore):
+    at = opened(RECORDED_RUN)
+    rows = recorded.run_episodes(RECORDED_RUN)
+    assert at.title[0].value == "Recorded"
+    assert metrics(at)["Over"] == "3 / 3"
+    assert metrics(at)["Running"] == "0"
+    assert metrics(at)["Steps"] == str(sum(row.n_steps for row in rows))
+    assert at.button(key="stop-all").disabled
+    assert not [key for key in keys(at) if key.startswith("stop-card-")]
+
+
+def test_the_environment_return_and_the_shaped_return_are_both_there(recorded: TraceStore):
+    at = opened(RECORDED_RUN)
+    cards = [element.proto.body for element in at.get("html") if "cs-figures" in element.proto.body]
+    for row in recorded.run_episodes(RECORDED_RUN):
+        mine = [
+            text for text in cards if f"{row.shaped_return:+.2f}" in text and f"{len(row.achievements)} / 22" in text
+        ]
+        assert any(f"{row.env_return:+.2f}".replace("-", "−") in text for text in mine)
+
+
+def test_a_running_run_can_be_watched_and_says_its_configuration(waiting: TraceStore):
+    at = opened("a" * 32)
+    assert at.title[0].value == r"Live \*one\*"
+    assert metrics(at)["Over"] == "0 / 3"
+    assert metrics(at)["Running"] == "1"
+    assert "0 counts as 1" in captions(at)
+    assert "1,234 steps" in captions(at)
+    assert {f"stop-card-{index * 32}" for index in "012"} <= keys(at)
+
+
+def test_a_long_run_is_shown_a_page_at_a_time(waiting: TraceStore):
+    spec = waiting.run_episodes("a" * 32)[0].spec
+    queued = tuple(QueuedEpisode(f"{index:032x}", spec, index) for index in range(30))
+    waiting.create_run(Run("b" * 32, datetime.now(UTC), queued))
+    at = opened("b" * 32)
+    assert metrics(at)["Over"] == "0 / 30"
+    assert len([key for key in keys(at) if key.startswith("stop-row-")]) == 12
+    assert at.get("pagination")
+
+
+def test_stopping_one_asks_nothing_and_leaves_the_others(waiting: TraceStore):
+    at = opened("a" * 32)
+    at.button(key=f"stop-card-{'1' * 32}").click().run()
+    assert not at.exception
+    by_id = {row.id: row for row in waiting.run_episodes("a" * 32)}
+    assert by_id["1" * 32].status is EpisodeStatus.ABORTED  # it was queued: at once
+    assert not by_id["0" * 32].stop_requested
+    assert by_id["2" * 32].status is EpisodeStatus.QUEUED
+
+
+def test_stopping_all_reaches_every_episode(waiting: TraceStore):
+    at = opened("a" * 32)
+    at.button(key="stop-all").click().run()
+    assert not at.exception
+    rows = waiting.run_episodes("a" * 32)
+    assert [row.status for row in rows] == [EpisodeStatus.RUNNING, EpisodeStatus.ABORTED, EpisodeStatus.ABORTED]
+    assert rows[0].stop_requested
+    assert at.button(key="stop-all").disabled
+
+
+def test_an_unknown_run_is_a_sentence_with_a_way_out(recorded: TraceStore):
+    at = opened("0123456789")
+    assert "0123456789" in at.error[0].value
+    assert not at.metric
+
+
+def test_a_run_id_from_a_link_is_not_read_as_markdown(recorded: TraceStore):
+    at = opened("![x](http://host/y)")
+    assert "![x](" not in at.error[0].value
+
+
+def test_without_an_id_the_newest_runs_are_listed(recorded: TraceStore):
+    at = opened(None)
+    assert at.title[0].value == "Runs"
+    assert "3 completed" in captions(at)
+
+
+def test_an_empty_store_explains_itself(data_dir: Path):
+    at = opened(None)
+    assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
+
+
+def test_a_run_whose_episodes_were_deleted_says_so(recorded: TraceStore):
+    recorded.delete_episodes([row.id for row in recorded.run_episodes(RECORDED_RUN)])
+    at = opened(RECORDED_RUN)
+    shown = [element.value for element in (*at.info, *at.error)]
+    assert any("deleted" in text for text in shown)
+
+
+# ------------------------------------------------------------------------------- who has a card
+
+
+def _rows(recorded: TraceStore, statuses: str) -> tuple[EpisodeSummary, ...]:
+    """Rows with these statuses: q(ueued), r(unning), c(ompleted); their ids are their places."""
+    row = recorded.run_episodes(RECORDED_RUN)[0]
+    kinds: dict[str, Any] = {"q": EpisodeStatus.QUEUED, "r": EpisodeStatus.RUNNING, "c": EpisodeStatus.COMPLETED}
+    return tuple(replace(row, id=str(index), status=kinds[letter]) for index, letter in enumerate(statuses))
+
+
+def test_running_episodes_come_first_and_the_rest_fills_up(recorded: TraceStore):
+    before: list[str] = []
+    assert [row.id for row in stage(_rows(recorded, "qqrqr"), 3, before)] == ["2", "4", "0"]
+    assert before == ["2", "4", "0"]
+
+
+def test_an_episode_keeps_its_place_while_it_is_played(recorded: TraceStore):
+    before = ["2", "1"]
+    assert [row.id for row in stage(_rows(recorded, "crrq"), 2, before)] == ["2", "1"]
+
+
+def test_a_finished_one_gives_its_place_to_one_that_is_played(recorded: TraceStore):
+    before = ["0", "1"]
+    assert [row.id for row in stage(_rows(recorded, "crr"), 2, before)] == ["2", "1"]
+
+
+def test_a_finished_one_stays_where_nothing_else_is_played(recorded: TraceStore):
+    before = ["0", "1"]
+    assert [row.id for row in stage(_rows(recorded, "crqq"), 2, before)] == ["0", "1"]
+
+
+def test_no_place_is_given_twice_or_to_an_episode_that_is_gone(recorded: TraceStore):
+    before = ["9", "1"]
+    assert [row.id for row in stage(_rows(recorded, "rr"), 4, before)] == ["1", "0"]
+
+
+def test_an_episode_is_named_by_what_sets_it_apart(recorded: TraceStore):
+    row = replace(recorded.run_episodes(RECORDED_RUN)[0], seed=7, group_index=1, world_episode=1)
+    assert episode_name(row, per_seed=1) == "Seed 7"
+    assert episode_name(row, per_seed=3) == "Seed 7 · 2 of 3"
+    assert episode_name(replace(row, world_episode=2), per_seed=1) == "Seed 7 · world 2"

@@ -1,0 +1,89 @@
+"""Sentences say what a decision earned and why, with every number that goes into it."""
+
+from __future__ import annotations
+
+from core.rewards import RewardShaper
+from core.types import Decision, RewardConfig, StateFacts, Step, Timing
+from pages.components.sentences import (
+    env_reward_sentence,
+    reward_notes,
+    reward_sentence,
+    steps_phrase,
+    timing_sentence,
+)
+from tests.pages.states import state_with
+from tests.pages.test_cursor import decision as summary
+
+BEFORE = StateFacts({"collect_wood": False}, {"health": 9, "wood": 0}, {"collect_wood": 0})
+AFTER = StateFacts({"collect_wood": True}, {"health": 7, "wood": 1}, {"collect_wood": 1})
+PER_ACHIEVEMENT = RewardConfig(strategy="per_achievement")
+
+
+def decided(config: RewardConfig, after: StateFacts = AFTER, env_reward: float = 0.8) -> Decision:
+    unlocked = tuple(name for name, got in after.achievements.items() if got)
+    return Decision(
+        index=12,
+        observation="",
+        tool_calls=(),
+        steps=(Step(30, "do", env_reward, False, False, state_with(after)),),
+        not_executed=(),
+        before=BEFORE,
+        reward=RewardShaper(config).score(BEFORE, after),
+        unlocked=unlocked,
+        unique_unlocked=unlocked,
+        timing=Timing(0.0, 0.1, ((0.1, 0.2),), 0.2),
+    )
+
+
+def test_every_part_stands_in_the_sentence_with_its_weight():
+    assert reward_sentence(decided(PER_ACHIEVEMENT), PER_ACHIEVEMENT) == (
+        "Decision 12 earned +1.18 = 1.0 × (collect_wood unlock 1.00 + wood +1 in inventory × 0.10 "
+        "+ collect_wood count +1 × 0.08)"
+    )
+
+
+def test_lambda_and_weights_of_ones_own_are_said():
+    config = RewardConfig(strategy="per_achievement", indicator_lambda=0.25, weights={"collect_wood": 0.125})
+    sentence = reward_sentence(decided(config), config)
+    assert sentence.startswith("Decision 12 earned +0.08 = 0.25 × (collect_wood unlock 0.125 + ")
+
+
+def test_the_consistent_strategy_pays_for_any_unlock():
+    config = RewardConfig()
+    assert reward_sentence(decided(config), config) == "Decision 12 earned +1.00 = 1.0 × (at least one unlock 1.00)"
+
+
+def test_a_decision_that_earned_nothing_says_why():
+    config = RewardConfig()
+    assert "unlocked no achievement" in reward_sentence(decided(config, BEFORE), config)
+    assert "no inventory entry" in reward_sentence(decided(PER_ACHIEVEMENT, BEFORE), PER_ACHIEVEMENT)
+
+
+def test_shaping_that_is_switched_off_is_said():
+    config = RewardConfig(enabled=False)
+    assert "switched off" in reward_sentence(decided(config), config)
+
+
+def test_a_lambda_of_zero_is_explained():
+    config = RewardConfig(indicator_lambda=0.0)
+    assert reward_notes(decided(config), config) == ("λ is 0 or absent in this configuration and counts as 1.0.",)
+    assert reward_notes(decided(RewardConfig()), RewardConfig()) == ()
+
+
+def test_the_environment_reward_is_explained_by_crafters_own_rule():
+    assert env_reward_sentence(decided(RewardConfig())) == (
+        "Crafter itself paid +0.80 (1 for a step with an unlock, a tenth of the health change of −2)."
+    )
+    assert env_reward_sentence(decided(RewardConfig(), BEFORE, 0.0)) == "Crafter itself paid 0.00."
+
+
+def test_steps_are_numbered_as_the_player_counts_them():
+    assert steps_phrase(summary(0, 11, 16)) == "steps 12–16"
+    assert steps_phrase(summary(0, 11, 12)) == "step 12"
+    assert steps_phrase(summary(0, 11, 11)) == "no step"
+
+
+def test_times_are_said_with_their_units():
+    assert timing_sentence(summary(4, 0, 1)) == (
+        "Decision 4 took 2.00 ms: inference 1.00 ms, environment 1.00 ms, overhead 0.00 ms, store n/a"
+    )

@@ -1,0 +1,78 @@
+"""Traces: what is stored, filters that say what is wrong, deletion that asks first, and an empty store's way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.store import TraceStore
+from tests.pages.conftest import ROOT
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def button(at: AppTest, key: str):
+    return next(b for b in at.button if b.key == key)
+
+
+def test_an_empty_store_explains_itself_and_offers_samples(data_dir: Path):
+    at = opened()
+    assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
+    assert {"run_samples", "go_to_launch"} <= {b.key for b in at.button}
+
+
+def test_every_stored_episode_is_listed_with_totals(recorded: TraceStore):
+    at = opened()
+    table = at.dataframe[0].value
+    assert sorted(table["policy"]) == ["random", "scripted", "scripted"]
+    assert metrics(at)["Episodes"] == "3"
+    assert metrics(at)["Steps"] == str(sum(table["steps"].tolist()))
+
+
+def test_a_filter_in_the_url_is_applied(recorded: TraceStore):
+    at = opened(policy="random")
+    assert list(at.dataframe[0].value["policy"]) == ["random"]
+    assert metrics(at)["Episodes"] == "1"
+
+
+def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):
+    at = opened()
+    next(t for t in at.text_input if t.key == "seeds").set_value("0-9").run()
+    assert list(at.dataframe[0].value["seed"]) == [7]
+    next(t for t in at.text_input if t.key == "seeds").set_value("seven").run()
+    assert not at.exception
+    assert "seven" in at.error[0].value
+
+
+def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore):
+    at = opened(policy="random", seeds="7")
+    assert "No stored episode fits" in at.info[0].value
+    button(at, "clear_filters").click().run()
+    assert len(at.dataframe[0].value) == 3
+
+
+@pytest.mark.parametrize("damage", ["not a database at all", ""])
+def test_a_database_that_cannot_be_read_is_said_and_left_alone(data_dir: Path, damage: str):
+    data_dir.mkdir()
+    path = data_dir / "craftscope.db"
+    path.write_text(damage * 400)
+    at = opened()
+    if damage:
+        assert "The trace database is damaged" in [subheader.value for subheader in at.subheader]
+        assert str(path) in " ".join(text.value for text in at.text)
+        assert path.read_text() == damage * 400
+    else:  # an empty file is what SQLite makes of a new database
+        assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]

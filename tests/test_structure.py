@@ -1,0 +1,90 @@
+"""Dependencies point one way, `core` stands without the dashboard, and the environment is read in one file."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CORE = ROOT / "core"
+
+# What each part of core may import of core; `types`, `errors` and `data` are open to all.
+ALLOWED = {
+    "types": {"data"},
+    "errors": set[str](),
+    "settings": set[str](),
+    "data": set[str](),
+    "scenes": set[str](),
+    "env": set[str](),
+    "rewards": set[str](),
+    "rubrics": set[str](),
+    "plan": {"env.checks", "policies", "rewards"},
+    "policies": {"env.observation", "env.rules"},
+    "rollout": {"env", "policies", "rewards"},
+    "replay": {"env"},
+    "dataset": {"env", "store"},
+    "store": {"scenes", "settings"},
+    "export": {"rewards", "settings", "store"},
+    "slots": {"settings"},
+    "jobs": {"store", "settings", "slots", "worker"},
+    "worker": {"rollout", "store", "settings", "slots", "jobs"},
+}
+OPEN = {"types", "errors", "data"}
+
+
+def _modules() -> list[Path]:
+    return sorted(path for path in CORE.rglob("*.py") if "migrations" not in path.parts)
+
+
+def _imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def _part(module: str) -> str:
+    """`core.env.rules` belongs to the part `env`."""
+    return module.split(".")[1] if module.count(".") else ""
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_core_imports_point_one_way(path: Path):
+    own = path.relative_to(CORE).parts[0].removesuffix(".py")
+    if own == "__init__":
+        return
+    assert own in ALLOWED, f"core/{own} is new: say in this test what it may import"
+    allowed = ALLOWED[own] | OPEN | {own}
+    modules = {name for name in _imports(path) if name.startswith("core.")}
+    for name in modules:
+        inner = name.removeprefix("core.")
+        fits = any(inner == entry or inner.startswith(entry + ".") for entry in allowed)
+        leads_there = any(entry.startswith(inner + ".") for entry in allowed)  # the package of an allowed module
+        assert fits or leads_there, f"{path.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_core_never_imports_the_dashboard(path: Path):
+    roots = {name.split(".")[0] for name in _imports(path)}
+    assert not roots & {"streamlit", "plotly", "pages", "app"}
+
+
+def test_only_settings_reads_the_environment():
+    readers = [
+        str(path.relative_to(ROOT))
+        for folder in (CORE, ROOT / "pages")
+        for path in folder.rglob("*.py")
+        if any(word in path.read_text(encoding="utf-8") for word in ("os.environ", "os.getenv"))
+    ]
+    assert readers == ["core/settings.py"]
+
+
+def test_pages_hold_no_sql():
+    for path in (ROOT / "pages").rglob("*.py"):
+        assert not {name.split(".")[0] for name in _imports(path)} & {"sqlalchemy", "sqlite3", "pysqlite3"}, path
