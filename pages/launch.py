@@ -25,6 +25,7 @@ from pages.components.pace import longest_s, pace_of
 from pages.components.plain import plain
 from pages.components.policy_form import policy_picker, policy_settings
 from pages.components.reward_form import reward_form
+from pages.components.router import inside_the_dashboard
 from pages.components.seeds import SEEDS_KEY, seed_gallery
 from pages.components.state import settings, store
 from pages.components.styles import launch_styles
@@ -50,6 +51,7 @@ class _Check:
 
 def main() -> None:
     """Draw the page."""
+    inside_the_dashboard()
     begin()
     launch_styles()
     st.title("Launch", anchor=False)

@@ -17,6 +17,7 @@ from pages.components.format import number, short_id, signed, when
 from pages.components.launch_state import link_of
 from pages.components.live import episode_card, episode_row, row_headings, say, show_what_was_said, stage
 from pages.components.plain import plain
+from pages.components.router import inside_the_dashboard
 from pages.components.seeds import seeds_text
 from pages.components.state import settings, stop_with, store
 from pages.components.styles import live_styles
@@ -29,6 +30,7 @@ _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 
 def main() -> None:
     """Draw the page."""
+    inside_the_dashboard()
     live_styles()
     run_id = st.query_params.get("id")
     if not run_id:
@@ -87,7 +89,7 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
         st.title(plain(run.name) if run.name else f"Run {short_id(run.id)}", anchor=False, width="content")
         st.space("stretch")
         if rows:
-            st.page_link("pages/launch.py", label="Launch another like it", query_params=_link(rows))
+            st.page_link("pages/launch.py", label="Launch another like it →", query_params=_link(rows))
     facts = [when(run.created_at), f"id {plain(run.id)}", *(_in_words(rows) if rows else ())]
     st.caption(" · ".join(facts))
 

@@ -10,6 +10,7 @@ from core.export import episode_json
 from core.store import EpisodeFilter, EpisodeSummary, Totals
 from pages.components.empty import show_empty_store
 from pages.components.format import number, reason_in_words, short_id, signed, status_label, when
+from pages.components.router import inside_the_dashboard
 from pages.components.state import store
 from pages.components.trace_filter import filter_bar
 
@@ -19,6 +20,7 @@ _COUNT_CAP = 10_000
 
 def main() -> None:
     """Draw the page."""
+    inside_the_dashboard()
     st.title("Traces", anchor=False)
     if store().is_empty():
         show_empty_store()

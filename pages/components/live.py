@@ -150,7 +150,7 @@ def _all_achievements(row: EpisodeSummary) -> str:
 
 def _open_link(row: EpisodeSummary) -> None:
     if row.n_steps:
-        st.page_link("pages/episode.py", label="Open", query_params={"id": row.id})
+        st.page_link("pages/episode.py", label="Open →", query_params={"id": row.id})
 
 
 def _stop_button(row: EpisodeSummary, place: str) -> None:

@@ -103,7 +103,7 @@ def take_screenshot() -> Callable[[Page, str], Path]:
     def take(page: Page, name: str) -> Path:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
-        page.screenshot(path=path)
+        page.screenshot(path=path, animations="disabled")
         return path
 
     return take

@@ -127,6 +127,9 @@ def test_everything_is_found_again_after_a_restart(open_page: OpenPage, dashboar
     dashboard.stop()
     dashboard.start()
     page = open_page()
+    page.goto(f"{dashboard.url}/episode?id={newest(stored).id}")  # a new server's very first request
+    settle(page, player=True)
+    expect(page.get_by_role("link", name="Runs", exact=True)).to_be_visible()
     page.goto(dashboard.url)
     settle(page)
     expect(page.get_by_test_id("stMetric").filter(has_text="Episodes")).to_contain_text(str(before.episodes))
@@ -162,6 +165,7 @@ def test_pictures_of_every_page_are_kept(
         page = open_page(width=width, height=1000, scheme=scheme)
         page.goto(dashboard.url + address)
         settle(page, player=name in ("episode", "present"))
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=WAIT_MS)
         expect(page.get_by_test_id("stException")).to_have_count(0)
         assert take_screenshot(page, f"{name}_{scheme}_{width}").stat().st_size > 10_000
 

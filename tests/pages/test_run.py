@@ -95,7 +95,7 @@ def test_a_running_run_can_be_watched_and_says_its_configuration(waiting: TraceS
 
 def test_a_long_run_is_shown_a_page_at_a_time(waiting: TraceStore):
     spec = waiting.run_episodes("a" * 32)[0].spec
-    queued = tuple(QueuedEpisode(f"{index:032x}", spec, index) for index in range(30))
+    queued = tuple(QueuedEpisode(f"{index + 1:032x}", spec, index) for index in range(30))
     waiting.create_run(Run("b" * 32, datetime.now(UTC), queued))
     at = opened("b" * 32)
     assert metrics(at)["Over"] == "0 / 30"

@@ -175,6 +175,7 @@ class Player {
     this.canvas.style.width = `${this.painter.width * shown}px`;
     this.canvas.style.height = `${this.painter.height * shown}px`;
     this.find(".frame").style.height = this.canvas.style.height;
+    this.root.style.setProperty("--frame-width", this.canvas.style.width);
     this.painter.paint(this.frame);
   }
 
