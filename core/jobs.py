@@ -68,10 +68,10 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
     With settings, deaths on this machine are noticed at once, and workers are started for what is still queued.
     Without, only heartbeats are looked at and nothing is started. Raises StoreError, and JobError with settings.
     """
-    gone = _bury_dead(store, settings) if settings is not None else ()
+    gone = list(_bury_dead(store, settings)) if settings is not None else []
     stale = store.interrupt_stale(older_than_s=STALE_S)
     if settings is not None:
-        ensure_workers(store, settings)
+        _fill_slots(store, settings, gone)
     return (*gone, *stale)
 
 
@@ -80,13 +80,18 @@ def ensure_workers(store: TraceStore, settings: Settings) -> int:
 
     Raises JobError where a worker cannot be started, with what to do.
     """
+    return _fill_slots(store, settings, [])
+
+
+def _fill_slots(store: TraceStore, settings: Settings, gone: list[str]) -> int:
+    """`ensure_workers`; adds to `gone` the episodes of workers whose death shows only when their slot is taken."""
     needed = _queued(store, settings.max_workers) - _starting(settings)
     if needed <= 0:
         return 0
     started = 0
     for slot in free_slots(settings):
         with slot:
-            bury(store, slot)
+            gone.extend(bury(store, slot))
             if not is_resting(slot.read()):
                 _start_worker(settings, slot)
                 started += 1

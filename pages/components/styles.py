@@ -49,7 +49,7 @@ _LIVE = """
 [class*="st-key-frame-"] img { border-radius: 6px; aspect-ratio: 1; }
 /* A frame that takes a moment to come must not make the card blink once a second. */
 :is([class*="st-key-card-"], [class*="st-key-row-"], .st-key-run-totals) [data-stale="true"] { opacity: 1 !important; }
-[class*="st-key-row-"] { min-height: 3.4rem; justify-content: center; }
+[class*="st-key-row-"] { min-height: 2.55rem; justify-content: center; }
 [class*="st-key-actions-"] { min-height: 2.5rem; }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] p { color: #0d9f73; }
 .cs-chips { display: flex; flex-wrap: wrap; gap: 0.4rem; font-size: 0.82rem; }

@@ -167,3 +167,20 @@ def open_field(*, facing: tuple[int, int]) -> Observation:
     semantic = np.full_like(observation.semantic, SEMANTIC_IDS["grass"])
     semantic[observation.position] = SEMANTIC_IDS["player"]
     return replace(observation, semantic=semantic, facing=facing, faced="grass")
+
+
+def test_the_seed_decides_between_what_is_equally_near_so_that_episodes_differ_and_can_be_repeated():
+    def actions(seed: int) -> list[str]:
+        env = CrafterEnv(observe=False)
+        env.reset(seed=42)
+        policy = make_policy(PolicySpec("scripted"), seed=seed, max_actions=5)
+        taken: list[str] = []
+        for _ in range(40):
+            reply = policy.decide(env.observation(step_limit=STEPS), ())
+            for action in reply.actions:
+                env.step(ACTIONS.index(action))
+            taken += reply.actions
+        return taken
+
+    assert actions(1) == actions(1)
+    assert len({tuple(actions(seed)) for seed in range(4)}) > 1

@@ -29,13 +29,13 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres: PostgresServer) -> str:
-    """The URL of a new, empty PostgreSQL database."""
+    """The URL of a new, empty schema in PostgreSQL, which is as good as a database and made a hundred times faster."""
     name = f"test_{next(_numbers)}"
-    engine = create_engine(postgres.url("postgres"), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine = create_engine(postgres.url)
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {name}"))
     engine.dispose()
-    return postgres.url(name)
+    return f"{postgres.url}?options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

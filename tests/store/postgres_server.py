@@ -32,9 +32,10 @@ class PostgresServer:
 
     port: int
 
-    def url(self, database: str) -> str:
-        """The URL of one of its databases."""
-        return f"postgresql://tester:{PASSWORD}@127.0.0.1:{self.port}/{database}"
+    @property
+    def url(self) -> str:
+        """The URL of its database."""
+        return f"postgresql://tester:{PASSWORD}@127.0.0.1:{self.port}/postgres"
 
     @classmethod
     @contextmanager
@@ -99,7 +100,7 @@ def _wait_until_ready(server: PostgresServer, process: subprocess.Popen[bytes], 
     deadline = time.monotonic() + _START_S
     while True:
         try:
-            psycopg.connect(server.url("postgres")).close()
+            psycopg.connect(server.url).close()
             return
         except psycopg.OperationalError as error:
             if process.poll() is not None or time.monotonic() > deadline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from core.env.observation import Observation
 from core.policies.params import integer
@@ -61,8 +62,8 @@ class ScriptedPolicy:
         self.reset(seed)
 
     def reset(self, seed: int) -> None:
-        """Forgets the world before. Nothing is drawn, so the seed does not matter."""
-        self._memory = Memory()
+        """Forgets the world before. The seed decides between what is equally near, nothing else."""
+        self._memory = Memory(random=Random(seed))
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
         """The first goal that has a plan acts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from random import Random
 from typing import TypeVar
 
 import numpy as np
@@ -53,6 +54,7 @@ class Memory:
     grown: dict[Cell, int] = field(default_factory=dict[Cell, int])  # own plants: steps they grew
     last_step: int = 0
     resting: bool = False
+    random: Random = field(default_factory=lambda: Random(0))  # decides between what is equally near, nothing else
 
 
 class Situation:
@@ -140,10 +142,13 @@ class Situation:
         return np.array(self.distances.steps).reshape(width + 2, height + 2)[1:-1, 1:-1]
 
     def nearest(self, mask: Mask) -> Target | None:
-        """The cell of the mask that takes the fewest steps; None where none can be reached."""
+        """The cell of the mask that takes the fewest steps, one of them where several do; None for out of reach."""
         steps = np.where(mask, self.steps, FAR)
-        x, y = (int(i) for i in np.unravel_index(steps.argmin(), steps.shape))
-        return Target((x, y), int(steps[x, y])) if steps[x, y] < FAR else None
+        fewest = int(steps.min())
+        if fewest >= FAR:
+            return None
+        x, y = self._memory.random.choice(np.argwhere(steps == fewest).tolist())
+        return Target((x, y), fewest)
 
     def go_to(self, target: Cell) -> tuple[str, ...]:
         """Actions that end on the cell."""
@@ -194,7 +199,9 @@ class Situation:
 
     @cached_property
     def _offsets(self) -> list[int]:
-        return [self._offset(direction) for direction in DIRECTIONS.values()]
+        offsets = [self._offset(direction) for direction in DIRECTIONS.values()]
+        self._memory.random.shuffle(offsets)
+        return offsets
 
     def _offset(self, direction: Cell) -> int:
         return direction[0] * (self.map.shape[1] + 2) + direction[1]
