@@ -18,6 +18,7 @@ from itertools import product
 from numbers import Integral, Real
 from typing import Any, cast
 
+from core import __version__
 from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
 from core.policies import checked_policy
@@ -136,13 +137,15 @@ def make_run(
 ) -> Run:
     """Check `plan` and expand it to one queued episode per seed and index, a seed's episodes together.
 
-    `achievements` and `items` are the environment's names; `run_id` is a new random
-    one where None. The run's `config` is the checked plan as plain JSON data.
+    `achievements` and `items` are the environment's names; `run_id` is a new random one where None. The run's
+    `config` is the checked plan as plain JSON data, with the engine's and this program's version.
 
     Raises InvalidSeeds, InvalidReward or InvalidConfig with a sentence that says what is wrong and what to do.
     """
     plan = _checked_plan(plan, achievements, items)
-    config: dict[str, Any] = json.loads(json.dumps(asdict(plan) | {"engine_version": engine_version}))
+    config: dict[str, Any] = json.loads(
+        json.dumps(asdict(plan) | {"engine_version": engine_version, "product_version": __version__})
+    )
     return Run(
         id=uuid.uuid4().hex if run_id is None else _checked_run_id(run_id),
         created_at=datetime.now(UTC),

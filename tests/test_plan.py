@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import __version__
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError, InvalidConfig, InvalidInput, InvalidReward, InvalidSeeds
 from core.plan import (
@@ -167,6 +168,7 @@ def test_a_runs_configuration_is_plain_json_data():
     assert config["on_done"] == "terminate"
     assert config["reward"]["strategy"] == "consistent"
     assert config["engine_version"] == ENGINE_VERSION
+    assert config["product_version"] == __version__
 
 
 def test_a_run_id_is_kept_or_made():
