@@ -89,7 +89,7 @@ def main() -> None:
         reward_given = reward_form()
         reward = check("Reward", reward_place, lambda: checked(reward_given, achievements=ACHIEVEMENTS, items=ITEMS))
     with seeds_tab:
-        seed_gallery(env or EnvConfig())
+        make_missing_worlds = seed_gallery(env or EnvConfig())
     with summary:
         plan = None
         if seeds and env and reward and not check.problems:
@@ -110,6 +110,7 @@ def main() -> None:
         _show_problems(check)
         _launch_button(run)
     show_link()
+    make_missing_worlds()
 
 
 def _seeds_field(check: _Check) -> tuple[int, ...] | None:

@@ -59,7 +59,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
         return
     event = st.dataframe(
         _table(page.rows),
-        key=f"trace_table:{len(cursors)}",
+        key=f"trace_table:{len(cursors)}:{store().generation}",  # ticks are by row: a deletion must not pass them on
         hide_index=True,
         height=min(37 + 35 * len(page.rows), 560),
         on_select="rerun",

@@ -89,8 +89,9 @@ def _say_nothing_decided(summary: EpisodeSummary) -> None:
 
 def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> None:
     decisions, last = track.decisions, len(track.decisions) - 1
-    key = f"decision-{episode_id}"
-    st.session_state[key] = decision.index
+    # A key of its own for each decision: a report of the player sent before the browser shows the new number carries
+    # the old one, and under one key that would count as typed and pull the player back.
+    key = f"decision-{episode_id}-{decision.index}"
 
     def go(index: int) -> None:
         go_to_decision(episode_id, decisions, index)
@@ -101,6 +102,7 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> 
             "Decision",
             min_value=0,
             max_value=last,
+            value=decision.index,
             step=1,
             key=key,
             on_change=lambda: go(st.session_state[key]),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.dataset import RADIUS, RESOURCES, describe_seeds, known_description
 from core.errors import InvalidInput
@@ -18,11 +20,8 @@ from pages.components.state import store
 
 SEEDS_KEY = f"{PREFIX}seeds"
 _SHOWN_KEY = f"{PREFIX}shown"
-_CHANGED_KEY = f"{PREFIX}picks_changed"
-_FULL_RUN_KEY = f"{PREFIX}gallery_full_run"
 _PAGE = 12
 _MOST_SHOWN = 48
-_POLL_S = 0.4
 
 _BADGE_COLOURS: dict[Difficulty, Literal["green", "orange", "red", "gray"]] = {
     Difficulty.EASY: "green",
@@ -84,19 +83,57 @@ def chosen_seeds() -> tuple[int, ...]:
         return ()
 
 
-def seed_gallery(env: EnvConfig) -> None:
-    """Draw the gallery. Descriptions that are not stored yet are made one at a time, a fragment's run each."""
+@dataclass(frozen=True)
+class _CardToCome:
+    """The places of a card whose world is not made yet."""
+
+    picture: DeltaGenerator
+    badge: DeltaGenerator
+    traits: DeltaGenerator
+
+    def show(self, description: SeedDescription) -> None:
+        """Put the world into its card."""
+        self.picture.image(description.picture_png, **_picture_options(description))
+        self.badge.badge(description.difficulty.value, color=_BADGE_COLOURS[description.difficulty])
+        self.traits.html(_traits(description))
+
+
+def seed_gallery(env: EnvConfig) -> Callable[[], None]:
+    """Draw the gallery. Gives back what makes the worlds that are not stored yet: call it when the page stands.
+
+    It is part of the page's own run, not of a polling fragment: a poll that is under way while the page is left comes
+    back to the page after it. A click interrupts it after the world that it is at; what is made is stored.
+    """
     keep("shown", f"0-{_PAGE - 1}")
     _toolbar()
     try:
         shown = parse_seeds(st.session_state[_SHOWN_KEY], max_count=_MOST_SHOWN)
     except InvalidInput as error:
         st.error(plain(str(error)))
-        return
-    # Within a run of the whole page nothing is made: the page must stand before anybody waits.
-    st.session_state[_FULL_RUN_KEY] = True
-    missing = any(known_description(store(), seed, env=env) is None for seed in shown)
-    st.fragment(_cards, run_every=_POLL_S if missing else None)(shown, env)
+        return lambda: None
+    found = {seed: known_description(store(), seed, env=env) for seed in shown}
+    known = [description for description in found.values() if description is not None]
+    missing = [seed for seed, description in found.items() if description is None]
+    fitting = [description for description in known if _fits(description)]
+    fitting.sort(key=_SORTS[st.session_state[f"{PREFIX}sort"]])
+    status = st.empty()
+    _show_status(status, len(fitting), len(known), missing)
+    if not fitting and not missing:
+        st.info("None of the worlds shown fits these filters. Loosen one of them, or show other seeds.")
+    chosen = frozenset(chosen_seeds())
+    with st.grid(min_column_width=175, key="seed-gallery"):
+        for description in fitting:
+            _card(description, description.seed in chosen)
+        to_come = {seed: _card_to_come(seed, seed in chosen) for seed in missing}
+
+    def make_missing() -> None:
+        for number, description in enumerate(describe_seeds(store(), missing, env=env), start=1):
+            to_come[description.seed].show(description)
+            _show_status(status, len(fitting) + number, len(known) + number, missing[number:])
+        if missing:
+            st.rerun()  # to their places by filter and order
+
+    return make_missing
 
 
 def _toolbar() -> None:
@@ -135,37 +172,13 @@ def _show_next() -> None:
     st.session_state[_SHOWN_KEY] = f"{last + 1}-{last + _PAGE}"
 
 
-def _cards(shown: tuple[int, ...], env: EnvConfig) -> None:
-    full_run = st.session_state.pop(_FULL_RUN_KEY, False)
-    if st.session_state.pop(_CHANGED_KEY, False):
-        st.rerun()  # the seeds' field and the summary stand outside this fragment
-    found = {seed: known_description(store(), seed, env=env) for seed in shown}
-    known = [description for description in found.values() if description is not None]
-    missing = [seed for seed, description in found.items() if description is None]
-    fitting = [description for description in known if _fits(description)]
-    fitting.sort(key=_SORTS[st.session_state[f"{PREFIX}sort"]])
-    _status_line(len(fitting), len(known), missing)
-    if not fitting and not missing:
-        st.info("None of the worlds shown fits these filters. Loosen one of them, or show other seeds.")
-    chosen = frozenset(chosen_seeds())
-    with st.grid(min_column_width=175, key="seed-gallery"):
-        for description in fitting:
-            _card(description, description.seed in chosen)
-        for seed in missing:
-            _card_to_come(seed, seed in chosen)
-    if missing and not full_run:
-        next(describe_seeds(store(), missing[:1], env=env))
-        if len(missing) == 1:
-            st.rerun()  # all are there: a whole run ends the polling
-
-
-def _status_line(fitting: int, known: int, missing: list[int]) -> None:
+def _show_status(place: DeltaGenerator, fitting: int, known: int, missing: list[int]) -> None:
     total = known + len(missing)
     if missing:
-        st.progress(known / total, text=f"Making world {missing[0]}: {known} of {total} are ready, the rest follow.")
+        place.progress(known / total, text=f"Making world {missing[0]}: {known} of {total} are ready, the rest follow.")
         return
     counts = f"{total} worlds" if fitting == total else f"{fitting} of {total} worlds"
-    st.html(
+    place.html(
         f'<div class="cs-legend">{counts}. Within {RADIUS} cells of the start (the white frame): '
         f"{icon('tree')}trees, {icon('cow')}cows, {icon('zombie')}zombies and skeletons.<br>"
         f"Cells from the start to the nearest: {', '.join(f'{icon(name)}{name}' for name in RESOURCES)}.</div>"
@@ -181,7 +194,7 @@ def _fits(description: SeedDescription) -> bool:
 
 def _card(description: SeedDescription, is_chosen: bool) -> None:
     with st.container(border=True, key=f"seed-card-{description.seed}", gap="xsmall"):
-        st.image(description.picture_png, width="stretch", output_format="PNG", alt=f"World of seed {description.seed}")
+        st.image(description.picture_png, **_picture_options(description))
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             _pick_box(description.seed, is_chosen)
             st.space("stretch")
@@ -189,11 +202,21 @@ def _card(description: SeedDescription, is_chosen: bool) -> None:
         st.html(_traits(description))
 
 
-def _card_to_come(seed: int, is_chosen: bool) -> None:
+def _picture_options(description: SeedDescription) -> dict[str, Any]:
+    return {"width": "stretch", "output_format": "PNG", "alt": f"World of seed {description.seed}"}
+
+
+def _card_to_come(seed: int, is_chosen: bool) -> _CardToCome:
     with st.container(border=True, key=f"seed-card-{seed}", gap="xsmall"):
-        st.html('<div class="cs-world-to-come"></div>')
-        _pick_box(seed, is_chosen)
-        st.html('<div class="cs-traits cs-muted">not made yet</div><div class="cs-traits">&nbsp;</div>')
+        picture = st.empty()
+        picture.html('<div class="cs-world-to-come"></div>')
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            _pick_box(seed, is_chosen)
+            st.space("stretch")
+            badge = st.empty()
+        traits = st.empty()
+        traits.html('<div class="cs-traits cs-muted">not made yet</div><div class="cs-traits">&nbsp;</div>')
+    return _CardToCome(picture, badge, traits)
 
 
 def _pick_box(seed: int, is_chosen: bool) -> None:
@@ -224,4 +247,3 @@ def _toggle(seed: int) -> None:
 
 def _pick(seeds: tuple[int, ...]) -> None:
     st.session_state[SEEDS_KEY] = seeds_text(seeds)
-    st.session_state[_CHANGED_KEY] = True

@@ -34,8 +34,7 @@ def stored(dashboard: Dashboard) -> Iterator[TraceStore]:
 def launch(page: Page, dashboard: Dashboard, **query: object) -> str:
     """Launch through the page, as the link says; the new run's id."""
     page.goto(f"{dashboard.url}/launch?" + "&".join(f"{name}={value}" for name, value in query.items()))
-    settle(page)
-    page.get_by_role("button", name="Launch ").click()
+    page.get_by_role("button", name="Launch ").click(timeout=WAIT_MS)  # worlds of the gallery may still be made
     page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
     return page.url.split("id=")[1].split("&")[0]
 
@@ -89,6 +88,23 @@ def test_it_is_replayed_with_keys(open_page: OpenPage, dashboard: Dashboard, sto
     page.keyboard.press("u")
     first_unlock = min(stored.load_episode(row.id).unlock_steps.values()) + 1
     expect(canvas).to_have_attribute("data-step", str(first_unlock))
+
+
+def test_playback_goes_on_while_the_panels_follow(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
+    row = newest(stored)
+    page = open_page()
+    page.goto(f"{dashboard.url}/episode?id={row.id}")
+    settle(page, player=True)
+    page.keyboard.press("Home")
+    canvas = page.locator("canvas[data-step]")
+    expect(canvas).to_have_attribute("data-step", "0")
+    page.keyboard.press("Space")
+    seen: list[int] = []
+    for _ in range(40):
+        seen.append(int(canvas.get_attribute("data-step") or 0))
+        page.wait_for_timeout(125)
+    assert seen == sorted(seen), "Playback went back."
+    assert seen[-1] > seen[len(seen) // 2] > seen[0], "Playback stopped."
 
 
 def test_a_deep_link_opens_at_its_step(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
@@ -164,7 +180,11 @@ def test_pictures_of_every_page_are_kept(
     for name, address in addresses.items():
         page = open_page(width=width, height=1000, scheme=scheme)
         page.goto(dashboard.url + address)
-        settle(page, player=name in ("episode", "present"))
+        if name == "launch":
+            expect(page.get_by_role("button", name="Launch ")).to_be_visible(timeout=WAIT_MS)
+            page.wait_for_timeout(3_000)  # some worlds of the gallery; all of them would take long
+        else:
+            settle(page, player=name in ("episode", "present"))
         expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=WAIT_MS)
         expect(page.get_by_test_id("stException")).to_have_count(0)
         assert take_screenshot(page, f"{name}_{scheme}_{width}").stat().st_size > 10_000
