@@ -4,6 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.errors import CraftscopeError
+from pages.components.state import stop_with
 from pages.components.styles import base_styles
 
 _LOGO = Path(__file__).parent / "pages" / "components" / "logo.svg"
@@ -13,7 +15,7 @@ st.logo(str(_LOGO), size="large")
 
 base_styles()
 
-st.navigation(
+page = st.navigation(
     [
         st.Page("pages/traces.py", title="Traces", url_path="traces", default=True),
         st.Page("pages/launch.py", title="Launch", url_path="launch"),
@@ -22,4 +24,8 @@ st.navigation(
         st.Page("pages/present.py", title="Present", url_path="present", visibility="hidden"),
     ],
     position="top",
-).run()
+)
+try:
+    page.run()
+except CraftscopeError as error:  # what a page did not expect is still a sentence, not a traceback
+    stop_with("This page cannot be shown", error)

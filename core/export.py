@@ -205,7 +205,14 @@ def document_schema() -> dict[str, Any]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that it is never seen half written. Raises InvalidInput."""
+    """Write a file under another name first, so that it is never seen half written. Raises InvalidInput.
+
+    A link's target is written, and what is there and is no plain file (a pipe, a device) is written to as it is.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        _write_through(path, content)
+        return
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
@@ -221,6 +228,13 @@ def write_whole(path: Path, content: bytes) -> None:
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written ({error.strerror}). Name another file.") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

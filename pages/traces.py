@@ -10,6 +10,7 @@ from core.export import episode_json
 from core.store import EpisodeFilter, EpisodeSummary, Totals
 from pages.components.empty import show_empty_store
 from pages.components.format import number, reason_in_words, short_id, signed, status_label, when
+from pages.components.plain import plain
 from pages.components.router import inside_the_dashboard
 from pages.components.state import store
 from pages.components.trace_filter import filter_bar
@@ -160,7 +161,7 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
             try:
                 store().delete_episodes([row.id for row in selected])
             except StoreError as error:
-                st.error(str(error))
+                st.error(plain(str(error)))
                 return
             st.rerun()
         if st.button("Keep them", key="cancel_delete"):

@@ -9,6 +9,7 @@ from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError
 from core.plan import LaunchPlan, make_run
 from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
+from pages.components.plain import plain
 from pages.components.state import settings, store
 
 _SAMPLE_SEEDS = (42, 7, 1)
@@ -51,6 +52,6 @@ def _run_samples() -> None:
     try:
         jobs.launch(store(), settings(), run)
     except CraftscopeError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return
     st.switch_page("pages/run.py", query_params={"id": run.id})

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import replay
 from core.env.rules import ACHIEVEMENTS
-from core.errors import CraftscopeError
+from core.errors import CraftscopeError, StoreError
 from core.export import episode_json
 from core.store import EpisodeSummary, TraceStore
 from pages.components.call_panel import show_problem
@@ -138,7 +138,10 @@ def _checked(episode_id: str) -> tuple[bool, str]:
 @st.fragment(run_every=_FOLLOW_EVERY_S)
 def _follow(shown: EpisodeSummary) -> None:
     """Say how far a running episode is, without moving what is on the screen; draw it anew once it is over."""
-    now = store().episode(shown.id)
+    try:
+        now = store().episode(shown.id)
+    except StoreError:  # deleted meanwhile, say: the whole page has the sentence for it
+        st.rerun()
     if now.status != shown.status:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):

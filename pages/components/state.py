@@ -23,7 +23,7 @@ def store() -> TraceStore:
     """The store of the settings. One that cannot be opened stops the page with a sentence and what to do."""
     try:
         return _open(settings())
-    except StoreError as error:
+    except (StoreError, InvalidConfig) as error:
         stop_with(_STORE_TITLES.get(type(error), "The trace store cannot be opened"), error)
 
 

@@ -11,6 +11,7 @@ from core.errors import InvalidInput
 from core.plan import parse_seeds
 from core.store import EpisodeFilter
 from core.types import EpisodeStatus
+from pages.components.plain import plain
 
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("policy", "status", "achievements"), ()),
@@ -44,7 +45,7 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter | None:
         try:
             seeds = parse_seeds(seeds_text) if seeds_text and seeds_text.strip() else ()
         except InvalidInput as error:
-            st.error(str(error))
+            st.error(plain(str(error)))
             return None
     return EpisodeFilter(
         policies=tuple(chosen_policies),

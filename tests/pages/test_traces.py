@@ -76,3 +76,19 @@ def test_a_database_that_cannot_be_read_is_said_and_left_alone(data_dir: Path, d
         assert path.read_text() == damage * 400
     else:  # an empty file is what SQLite makes of a new database
         assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
+
+
+@pytest.mark.parametrize("url", ["mysql://host/db", "foo", "postgresql://user:secret@host:abc/db"])
+def test_a_database_url_that_cannot_be_used_is_a_sentence_without_its_password(
+    data_dir: Path, url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CRAFTSCOPE_DB_URL", url)
+    at = opened()
+    said = " ".join(text.value for text in at.text)
+    assert "CRAFTSCOPE_DB_URL" in said
+    assert "secret" not in said
+
+
+def test_text_of_a_link_is_never_read_as_markdown(recorded: TraceStore):
+    at = opened(seeds="![x](http://example.org/x.png)")
+    assert "![x](" not in at.error[0].value
