@@ -16,7 +16,7 @@ from pages.components.empty import show_empty_store
 from pages.components.format import number, short_id, signed, when
 from pages.components.launch_state import link_of
 from pages.components.live import episode_card, episode_row, row_headings, say, show_what_was_said, stage
-from pages.components.plain import plain
+from pages.components.plain import plain, shown
 from pages.components.router import inside_the_dashboard
 from pages.components.seeds import seeds_text
 from pages.components.state import settings, stop_with, store
@@ -58,19 +58,25 @@ def _show_newest() -> None:
     for run in runs:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.page_link("pages/run.py", label=f"Run {short_id(run.id)}", query_params={"id": run.id})
-            st.text(run.name or _asked_for(run.config), width="content")
+            st.text(shown(run.name or _asked_for(run.config), 120), width="content")
             st.space("stretch")
             st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
 
 
 def _asked_for(config: dict[str, Any]) -> str:
-    """A launch's configuration in a line. Runs from elsewhere may lack any part of it."""
-    seeds: list[int] = config.get("seeds") or []
-    policy = (config.get("policy") or {}).get("name", "")
-    strategy = (config.get("reward") or {}).get("strategy", "")
-    times = config.get("episodes_per_seed", 1)
-    played = f"seeds {seeds_text(seeds)}" + (f" × {times}" if times != 1 else "") if seeds else ""
-    return " · ".join(part for part in (policy, played, strategy) if part)
+    """A launch's configuration in a line. Runs from elsewhere may lack any part of it, or have it in another shape."""
+    seeds, times = config.get("seeds"), config.get("episodes_per_seed", 1)
+    played = ""
+    if isinstance(seeds, list) and seeds and all(isinstance(seed, int) for seed in seeds):
+        played = f"seeds {seeds_text(seeds)}" + (f" × {times}" if times != 1 else "")
+    parts = (_text_at(config, "policy", "name"), played, _text_at(config, "reward", "strategy"))
+    return " · ".join(part for part in parts if part)
+
+
+def _text_at(config: dict[str, Any], part: str, name: str) -> str:
+    inner = config.get(part)
+    value = inner.get(name) if isinstance(inner, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def _counts(run: RunSummary) -> str:

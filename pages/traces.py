@@ -10,7 +10,7 @@ from core.export import episode_json
 from core.store import EpisodeFilter, EpisodeSummary, Totals
 from pages.components.empty import show_empty_store
 from pages.components.format import number, reason_in_words, short_id, signed, status_label, when
-from pages.components.plain import plain
+from pages.components.plain import plain, shown
 from pages.components.router import inside_the_dashboard
 from pages.components.state import store
 from pages.components.trace_filter import filter_bar
@@ -85,12 +85,12 @@ def _table(rows: tuple[EpisodeSummary, ...]) -> pd.DataFrame:
         {
             "open": [f"/episode?id={row.id}" for row in rows],
             "status": [status_label(row.status) for row in rows],
-            "policy": [row.policy for row in rows],
+            "policy": [shown(row.policy, 60) for row in rows],
             "seed": [row.seed for row in rows],
             "achievements": [len(row.achievements) for row in rows],
             "env_return": [row.env_return for row in rows],
             "shaped_return": [row.shaped_return for row in rows],
-            "strategy": [row.spec.reward.strategy for row in rows],
+            "strategy": [shown(row.spec.reward.strategy, 60) for row in rows],
             "steps": [row.n_steps for row in rows],
             "decisions": [row.n_decisions for row in rows],
             "ended": [_why(row) for row in rows],

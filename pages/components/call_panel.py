@@ -11,8 +11,7 @@ from core.env.rules import ACTIONS
 from core.types import Decision, ModelCall, Step, ToolCall
 from pages.components.cursor import Cursor
 from pages.components.format import ms, number, signed
-
-_LONGEST_ARGUMENTS = 20_000
+from pages.components.plain import shown
 
 
 def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
@@ -32,7 +31,7 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
     if decision.model_call is not None:
         _show_model_call(decision.model_call)
     with st.expander("What the policy was told"):
-        st.code(decision.observation or "(nothing)", language=None, wrap_lines=True, height=320)
+        st.code(shown(decision.observation) or "(nothing)", language=None, wrap_lines=True, height=320)
 
 
 def show_problem(title: str, kind: str, detail: str, where: str = "", colour: str = "red") -> None:
@@ -41,10 +40,10 @@ def show_problem(title: str, kind: str, detail: str, where: str = "", colour: st
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(title, color="orange" if colour == "orange" else "red")
             if kind:
-                st.text(kind)
-        st.text(detail)
+                st.text(shown(kind))
+        st.text(shown(detail))
         if where:
-            st.code(where, language=None, wrap_lines=True)
+            st.code(shown(where), language=None, wrap_lines=True)
 
 
 def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title: str) -> None:
@@ -53,12 +52,12 @@ def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title
     if call.reasoning:
         st.caption("Reasoning")
         with st.container(border=True):
-            st.text(call.reasoning)
+            st.text(shown(call.reasoning))
     st.caption("Actions, in order")
     _show_actions(call, executed, cursor)
     st.caption("As the policy sent it")
     called = f"{call.name}({call.arguments})" + (f"\n\ncall id: {call.call_id}" if call.call_id else "")
-    st.code(_shortened(called), language="json", wrap_lines=True)
+    st.code(shown(called), language="json", wrap_lines=True)
 
 
 def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
@@ -81,19 +80,15 @@ def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) ->
                 help="Valid, but not executed: the episode ended or a cap was reached first.",
             )
     if len(call.actions) > len(executed):
-        st.text(f"○ not executed: {', '.join(call.actions[len(executed) :])} (the episode ended or a cap cut in)")
+        rest = shown(", ".join(call.actions[len(executed) :]), 500)
+        st.text(f"○ not executed: {rest} (the episode ended or a cap cut in)")
     for dropped in call.dropped:
-        st.text(f"✕ dropped: {dropped.name[:200]} ({dropped.reason})")
+        st.text(f"✕ dropped: {shown(dropped.name, 200)} ({shown(dropped.reason, 500)})")
 
 
 def _known(action: str) -> str:
     """The action's name where it is one of Crafter's. Anything else would be a stranger's text in a label."""
     return action.replace("_", " ") if action in ACTIONS else "(unknown action)"
-
-
-def _shortened(text: str) -> str:
-    left_out = len(text) - _LONGEST_ARGUMENTS
-    return text if left_out <= 0 else f"{text[:_LONGEST_ARGUMENTS]}\n… {number(left_out)} characters left out"
 
 
 def _show_model_call(call: ModelCall) -> None:
@@ -110,7 +105,7 @@ def _show_model_call(call: ModelCall) -> None:
         ]
         st.text("   ".join(f"{name}: {value}" for name, value in figures))
         st.caption("Response")
-        st.code(_shortened(call.response_text), language=None, wrap_lines=True)
+        st.code(shown(call.response_text), language=None, wrap_lines=True)
         st.caption("Request")
         st.json(call.request, expanded=1)
 

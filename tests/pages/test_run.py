@@ -193,3 +193,14 @@ def test_an_episode_is_named_by_what_sets_it_apart(recorded: TraceStore):
     assert episode_name(row, per_seed=1) == "Seed 7"
     assert episode_name(row, per_seed=3) == "Seed 7 · 2 of 3"
     assert episode_name(replace(row, world_episode=2), per_seed=1) == "Seed 7 · world 2"
+
+
+@pytest.mark.parametrize(
+    "config", [{"seeds": "0-9"}, {"policy": "x"}, {"reward": "x"}, {"seeds": 5}, {"policy": {"name": 5}}]
+)
+def test_runs_whose_configuration_has_another_shape_are_listed_all_the_same(
+    recorded: TraceStore, config: dict[str, Any]
+):
+    recorded.create_run(Run("9" * 32, datetime.now(UTC), (), config=config))
+    at = opened(None)
+    assert not at.exception
