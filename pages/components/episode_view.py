@@ -89,26 +89,24 @@ def _say_nothing_decided(summary: EpisodeSummary) -> None:
 
 def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> None:
     decisions, last = track.decisions, len(track.decisions) - 1
-    # A key of its own for each decision: a report of the player sent before the browser shows the new number carries
-    # the old one, and under one key that would count as typed and pull the player back.
-    key = f"decision-{episode_id}-{decision.index}"
+    key = f"decision-{episode_id}"
+    st.session_state[key] = decision.index
 
     def go(index: int) -> None:
         go_to_decision(episode_id, decisions, index)
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="decision-selector"):
         st.markdown("**Decision**", width="content")
-        st.number_input(
-            "Decision",
-            min_value=0,
-            max_value=last,
-            value=decision.index,
-            step=1,
-            key=key,
-            on_change=lambda: go(st.session_state[key]),
-            label_visibility="collapsed",
-            width=132,
-        )
+        # A form: while the player runs, the browser may report a number that is no longer shown, and only a form's
+        # button says that somebody meant it.
+        with (
+            st.form(f"go-to-decision-{episode_id}", border=False, width="content"),
+            st.container(horizontal=True, gap="xsmall", width="content"),
+        ):
+            st.number_input(
+                "Decision", min_value=0, max_value=last, step=1, key=key, label_visibility="collapsed", width=124
+            )
+            st.form_submit_button("Go", on_click=lambda: go(st.session_state[key]), key=f"go-{episode_id}")
         st.caption(f"0 to {last:,}", width="content")
         st.button("‹", key="decision-back", on_click=go, args=(decision.index - 1,), disabled=decision.index == 0)
         st.button("›", key="decision-forward", on_click=go, args=(decision.index + 1,), disabled=decision.index == last)

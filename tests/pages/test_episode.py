@@ -63,6 +63,11 @@ def selector(at: AppTest):
     return next(box for box in at.number_input if (box.key or "").startswith("decision-"))
 
 
+def go_to(at: AppTest, decision: int) -> None:
+    selector(at).set_value(decision)
+    next(b for b in at.button if (b.key or "").startswith("go-")).click().run()
+
+
 def button(at: AppTest, key: str):
     return next(b for b in at.button if b.key == key)
 
@@ -160,7 +165,7 @@ def test_text_of_a_model_is_never_read_as_markdown(hostile: str):
     assert HOSTILE in texts(at)
     assert any(HOSTILE in code.value for code in at.code)
     assert "example.org" not in markdown(at)
-    selector(at).set_value(1).run()
+    go_to(at, 1)
     assert any(HOSTILE in text for text in texts(at))
     assert "example.org" not in markdown(at)
 
@@ -183,7 +188,7 @@ def test_a_deep_link_opens_at_its_step(recorded: TraceStore):
 
 def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
     at = opened(id=SCRIPTED)
-    selector(at).set_value(7).run()
+    go_to(at, 7)
     assert any(text.startswith("Decision 7 earned") for text in texts(at))
     first_frame = recorded.decision(SCRIPTED, 7).steps[0].index + 1
     assert at.session_state[f"seek:{SCRIPTED}"]["step"] == first_frame
@@ -243,7 +248,7 @@ def test_an_empty_store_explains_itself(data_dir: Path):
 def test_a_failed_episode_says_what_went_wrong(hostile: str):
     at = opened(id=hostile)
     assert "RuntimeError" in texts(at)
-    selector(at).set_value(1).run()
+    go_to(at, 1)
     assert any("it took no step" in text for text in texts(at))
 
 
