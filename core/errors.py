@@ -12,6 +12,7 @@ CraftscopeError
 ├── JobError                a worker could not be started or spoken to
 └── StoreError              the trace store
     ├── StoreUnavailable    cannot be opened or written: no permission, disk full, locked, server away
+    │   └── StoreGone       the database file was removed or replaced while it was open
     ├── StoreCorrupt        the database file is damaged or is not a database
     ├── StoreTooNew         the database was written by a newer Craftscope
     ├── UnknownEpisode      no episode (or run, or decision) of that id
@@ -79,6 +80,10 @@ class StoreError(CraftscopeError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be opened or written."""
+
+
+class StoreGone(StoreUnavailable):
+    """The database file was removed or replaced while it was open."""
 
 
 class StoreCorrupt(StoreError):

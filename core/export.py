@@ -22,40 +22,37 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
+import stat
 import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from core.errors import CraftscopeError, InvalidInput
 from core.rewards.summary import RewardSummary, reward_summary
 from core.settings import load_settings
-from core.store import EpisodeSummary, RunSummary, TraceStore
+from core.store import TraceStore
 from core.store.blobs import to_json
 from core.types import (
-    Decision,
     EpisodeError,
     EpisodeSpec,
     EpisodeStatus,
     ModelCall,
-    RewardBreakdown,
     RewardComponent,
     Scene,
     StateFacts,
-    StateRecord,
-    Step,
     StopReason,
-    Timing,
     ToolCall,
 )
 
 FORMAT: Final = "craftscope.episode"
 VERSION: Final = 1
+
+Exported = TypeVar("Exported", bound=msgspec.Struct)
 
 
 class ExportedRun(msgspec.Struct, frozen=True):
@@ -173,23 +170,32 @@ def episode_json(store: TraceStore, episode_id: str) -> bytes:
     """
     summary = store.episode(episode_id)
     episode = store.load_episode(summary.id)
+    run = store.run(summary.run_id)
     document = EpisodeDocument(
         format=FORMAT,
         version=VERSION,
-        run=_run(store.run(summary.run_id)),
-        episode=_episode(summary, episode.unlock_steps),
+        run=_exported(run, ExportedRun, trace_correlation_id=run.correlation_id),
+        episode=_exported(
+            summary, ExportedEpisode, reward_config_hash=summary.config_hash, unlock_steps=episode.unlock_steps
+        ),
         summary=reward_summary(episode.spec.reward, episode.decisions),
-        initial=None if episode.initial is None else _state(episode.initial),
-        decisions=tuple(map(_decision, episode.decisions)),
+        initial=None if episode.initial is None else _exported(episode.initial, ExportedState),
+        decisions=tuple(_exported(decision, ExportedDecision) for decision in episode.decisions),
     )
     return to_json(document)
+
+
+def _exported(record: object, kind: type[Exported], **renamed: Any) -> Exported:
+    """What `kind` has of a record's fields and derived values, all the way down. renamed: those of another name."""
+    names = {name for name in kind.__struct_fields__ if name not in renamed}
+    return msgspec.convert({name: getattr(record, name) for name in names} | renamed, kind, from_attributes=True)
 
 
 def read_document(text: bytes) -> EpisodeDocument:
     """The document that `episode_json` wrote. Raises InvalidInput for another one or one of a newer version."""
     try:
         document = msgspec.json.decode(text, type=EpisodeDocument)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"This is not an exported episode: {error}.") from error
     if document.format != FORMAT or document.version > VERSION:
         raise InvalidInput(
@@ -209,32 +215,34 @@ def write_whole(path: Path, content: bytes) -> None:
 
     A link's target is written, and what is there and is no plain file (a pipe, a device) is written to as it is.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        _write_through(path, content)
-        return
     try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written ({error.strerror}). Name another file.") from error
-    temporary = Path(name)
+        path = path.resolve()
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder; name a file in it, such as {path / 'episode.json'}.")
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            _replace(path, content)
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL in the name
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InvalidInput(
+            f"{ascii(str(path))[1:-1]} cannot be written ({reason}). Free some space, or name another file in a folder "
+            "that exists and that you may write to."
+        ) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    # Made as any program makes a file, so that the umask decides who may read it.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             file.write(content)
         temporary.replace(path)
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be written ({error.strerror}). Free some space or name another file."
-        ) from error
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _write_through(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written ({error.strerror}). Name another file.") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -260,98 +268,19 @@ def _export(episode_id: str) -> bytes:
 
 
 def _put(path: Path | None, content: bytes) -> None:
-    if path is None:
-        sys.stdout.buffer.write(content + b"\n")
-        sys.stdout.flush()
-    else:
+    if path is not None:
         write_whole(path, content)
-
-
-def _run(run: RunSummary) -> ExportedRun:
-    return ExportedRun(
-        id=run.id,
-        name=run.name,
-        created_at=run.created_at,
-        config=run.config,
-        training_session_id=run.training_session_id,
-        trace_correlation_id=run.correlation_id,
-    )
-
-
-def _episode(summary: EpisodeSummary, unlock_steps: dict[str, int]) -> ExportedEpisode:
-    return ExportedEpisode(
-        id=summary.id,
-        group_index=summary.group_index,
-        spec=summary.spec,
-        reward_config_hash=summary.config_hash,
-        status=summary.status,
-        stop_reason=summary.stop_reason,
-        error=summary.error,
-        created_at=summary.created_at,
-        started_at=summary.started_at,
-        ended_at=summary.ended_at,
-        n_steps=summary.n_steps,
-        n_decisions=summary.n_decisions,
-        env_return=summary.env_return,
-        shaped_return=summary.shaped_return,
-        unlock_steps=unlock_steps,
-    )
-
-
-def _decision(decision: Decision) -> ExportedDecision:
-    return ExportedDecision(
-        index=decision.index,
-        observation=decision.observation,
-        tool_calls=decision.tool_calls,
-        model_call=decision.model_call,
-        before=decision.before,
-        steps=tuple(map(_step, decision.steps)),
-        not_executed=decision.not_executed,
-        env_reward=decision.env_reward,
-        reward=_reward(decision.reward),
-        unlocked=decision.unlocked,
-        unique_unlocked=decision.unique_unlocked,
-        timing=_timing(decision.timing),
-        error=decision.error,
-        warning=decision.warning,
-    )
-
-
-def _step(step: Step) -> ExportedStep:
-    return ExportedStep(
-        index=step.index,
-        action=step.action,
-        env_reward=step.env_reward,
-        terminated=step.terminated,
-        truncated=step.truncated,
-        state=_state(step.state),
-    )
-
-
-def _state(state: StateRecord) -> ExportedState:
-    return ExportedState(state.facts, state.scene, state.state_digest, state.world_digest)
-
-
-def _reward(reward: RewardBreakdown) -> ExportedReward:
-    return ExportedReward(
-        strategy=reward.strategy,
-        effective_lambda=reward.effective_lambda,
-        components=reward.components,
-        new_achievements=reward.new_achievements,
-        credited_achievements=reward.credited_achievements,
-        base=reward.base,
-        total=reward.total,
-    )
-
-
-def _timing(timing: Timing) -> ExportedTiming:
-    return ExportedTiming(
-        **asdict(timing),
-        inference_ms=timing.inference_ms,
-        env_step_ms=timing.env_step_ms,
-        decision_ms=timing.decision_ms,
-        overhead_ms=timing.overhead_ms,
-    )
+        return
+    try:
+        sys.stdout.buffer.write(content + b"\n")
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise InvalidInput(
+            f"The standard output cannot be written ({error.strerror}). Free some space where it goes, or name a file "
+            "with --out."
+        ) from error
 
 
 if __name__ == "__main__":

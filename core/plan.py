@@ -39,12 +39,14 @@ _EXAMPLE = 'such as "0-9, 42"'
 # ------------------------------------------------------------------------------------------------- seeds
 
 
-def parse_seeds(text: str, max_count: int = MAX_SEEDS) -> tuple[int, ...]:
+def parse_seeds(text: object, max_count: int = MAX_SEEDS) -> tuple[int, ...]:
     """The seeds in `text` ("0-9, 42"), in the order written, each once.
 
     Entries stand between commas, semicolons, spaces or line ends; a range is `low-high`, both included.
     Raises InvalidSeeds, naming the entry, where one cannot be read, and where there are none or over `max_count`.
     """
+    if not isinstance(text, str):
+        raise InvalidSeeds(f"The seeds are {reprlib.repr(text)}; write them as text, {_EXAMPLE}.")
     ranges = [_seed_range(entry, number) for number, entry in enumerate(_seed_entries(text), start=1)]
     if not ranges:
         raise InvalidSeeds(f"No seed is given; write seeds and ranges, {_EXAMPLE}.")
@@ -55,8 +57,11 @@ def parse_seeds(text: str, max_count: int = MAX_SEEDS) -> tuple[int, ...]:
 
 
 def seed_from_run_id(run_id: str) -> int:
-    """The seed of a rollout that names none: the first 8 hex digits of its id's SHA-256, modulo 2**31 - 1."""
-    return int(hashlib.sha256(run_id.encode()).hexdigest()[:8], 16) % (2**31 - 1)
+    """The seed of a rollout that names none: the first 8 hex digits of its id's SHA-256, modulo 2**31 - 1.
+
+    Raises InvalidConfig for an id that no run can have.
+    """
+    return int(hashlib.sha256(_checked_run_id(run_id).encode()).hexdigest()[:8], 16) % (2**31 - 1)
 
 
 def policy_seed(seed: int, index: int) -> int:
@@ -142,6 +147,7 @@ def make_run(
 
     Raises InvalidSeeds, InvalidReward or InvalidConfig with a sentence that says what is wrong and what to do.
     """
+    _require(plan, LaunchPlan, "The plan of a launch")
     plan = _checked_plan(plan, achievements, items)
     config: dict[str, Any] = json.loads(
         json.dumps(asdict(plan) | {"engine_version": engine_version, "product_version": __version__})
@@ -160,6 +166,7 @@ def make_run(
 
 def checked_limits(limits: Limits) -> Limits:
     """`limits` as plain numbers. Raises InvalidConfig where a cap is not positive and finite."""
+    _require(limits, Limits, "limits")
     return Limits(
         max_steps=_positive(limits.max_steps, "max_steps"),
         max_decisions=_positive(limits.max_decisions, "max_decisions"),
@@ -184,7 +191,7 @@ def _checked_plan(plan: LaunchPlan, achievements: Collection[str], items: Collec
         policy=checked_policy(plan.policy),
         reward=checked(plan.reward, achievements=achievements, items=items),
         limits=checked_limits(plan.limits),
-        env=checked_config(plan.env.area, plan.env.view, plan.env.length),
+        env=_checked_env(plan.env),
         on_done=_on_done(plan.on_done),
         max_actions_per_call=_positive(plan.max_actions_per_call, "max_actions_per_call"),
         name=_checked_name(plan.name),
@@ -205,7 +212,20 @@ def _spec(plan: LaunchPlan, seed: int, index: int, engine_version: str) -> Episo
     )
 
 
-def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+def _require(value: object, kind: type[Any], where: str) -> None:
+    if not isinstance(value, kind):
+        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give a {kind.__name__} of core.")
+
+
+def _checked_env(env: EnvConfig) -> EnvConfig:
+    _require(env, EnvConfig, "env")
+    return checked_config(env.area, env.view, env.length)
+
+
+def _checked_seeds(given: Iterable[int]) -> tuple[int, ...]:
+    if isinstance(given, str | bytes) or not isinstance(cast(object, given), Iterable):
+        raise InvalidSeeds(f"seeds is {reprlib.repr(given)}; give whole numbers in a tuple, or ask `parse_seeds`.")
+    seeds = tuple(given)
     if not seeds:
         raise InvalidSeeds("No seed is chosen; choose at least one.")
     if len(seeds) > MAX_SEEDS:
@@ -217,8 +237,14 @@ def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     return plain
 
 
-def _checked_run_id(run_id: str) -> str:
-    if not run_id.strip() or run_id != run_id.strip() or not run_id.isprintable() or len(run_id) > MAX_TEXT:
+def _checked_run_id(run_id: object) -> str:
+    if (
+        not isinstance(run_id, str)
+        or not run_id.strip()
+        or run_id != run_id.strip()
+        or not run_id.isprintable()
+        or len(run_id) > MAX_TEXT
+    ):
         raise InvalidConfig(
             f"The run id is {reprlib.repr(run_id)}; give 1 to {MAX_TEXT} printable characters without outer spaces, "
             "or none, and one is made."
@@ -226,7 +252,9 @@ def _checked_run_id(run_id: str) -> str:
     return run_id
 
 
-def _checked_name(name: str) -> str:
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidConfig(f"The name is {reprlib.repr(name)}; give a text, which may be empty.")
     if len(name) > MAX_TEXT:
         raise InvalidConfig(f"The name has {len(name):,} characters; give at most {MAX_TEXT}.")
     return name.strip()
@@ -303,7 +331,8 @@ def cut_ops(
     """
     given = {"max_steps_per_episode": max_steps_per_episode, "max_llm_calls": max_llm_calls}
     decisions = [_positive(cap, name) for name, cap in given.items() if cap is not None]
-    return tuple(ops[: 2 * min(decisions)] if decisions else ops)
+    whole = parse_ops(ops)
+    return whole[: 2 * min(decisions)] if decisions else whole
 
 
 def limits_from_ops(ops: Sequence[Op], limits: Limits | None = None) -> Limits:
@@ -312,15 +341,15 @@ def limits_from_ops(ops: Sequence[Op], limits: Limits | None = None) -> Limits:
     The loop alternates agent and env, agent first. Raises InvalidInput, naming the index, for a list that does not,
     because it would be played as something else.
     """
-    for index, op in enumerate(ops):
+    if not ops:
+        raise InvalidInput(f"ops is empty; give a list such as {_OPS_EXAMPLE}.")
+    for index, op in enumerate(parse_ops(ops)):
         expected = Op.ENV if index % 2 else Op.AGENT
         if op is not expected:
             raise InvalidInput(
                 f'ops[{index}] is "{op.value}" where "{expected.value}" is due; a rollout alternates, beginning with '
                 f"the agent: {_OPS_EXAMPLE}."
             )
-    if not ops:
-        raise InvalidInput(f"ops is empty; give a list such as {_OPS_EXAMPLE}.")
     limits = limits or Limits()
     return replace(limits, ops_given=len(ops))
 

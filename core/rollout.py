@@ -20,7 +20,7 @@ from core.env import CrafterEnv
 from core.env.observation import as_text
 from core.env.rules import ACTIONS
 from core.errors import CraftscopeError, PolicyError, RolloutError
-from core.policies import HISTORY_LENGTH, Policy, make_policy
+from core.policies import HISTORY_LENGTH, OUT_OF_TIME, Policy, WaitingPolicy, make_policy
 from core.rewards import RewardShaper
 from core.types import (
     Decision,
@@ -93,9 +93,13 @@ class Usage:
         """The cap that leaves no room for another step, or None."""
         if self.steps >= self.limits.max_steps:
             return StopReason.MAX_STEPS
-        if self.clock() - self.started_s >= self.limits.max_time_s:
+        if self.time_left_s() <= 0:
             return StopReason.MAX_SECONDS
         return None
+
+    def time_left_s(self) -> float:
+        """Seconds until `max_time_s` is over; 0 or less where it is."""
+        return self.started_s + self.limits.max_time_s - self.clock()
 
     def reached_before_decision(self) -> StopReason | None:
         """The cap that leaves no room for another decision, or None."""
@@ -325,8 +329,12 @@ class _Loop:
                 )
                 text = as_text(observation)
             with _failing_as(StopReason.POLICY_ERROR):
+                if isinstance(self.policy, WaitingPolicy):
+                    self.policy.allow(self.usage.time_left_s())
                 return text, self.policy.decide(observation, self.decisions[-HISTORY_LENGTH:]), None
         except _Stop as stop:
+            if stop.error is not None and stop.error.kind == OUT_OF_TIME:
+                return text, PolicyReply((), warning=stop.error.detail), _Stop(StopReason.MAX_SECONDS)
             return text, PolicyReply(()), stop
 
     def _act(self, reply: PolicyReply, steps: list[Step], spans: list[tuple[float, float]]) -> _Stop | None:

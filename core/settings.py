@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import InvalidConfig
@@ -19,7 +19,7 @@ class Settings:
     """
 
     data_dir: Path
-    db_url: str | None
+    db_url: str | None = field(repr=False)  # it may hold a password
     max_workers: int
 
     @property
@@ -33,10 +33,8 @@ def load_settings() -> Settings:
 
     Raises InvalidConfig where a value cannot be used.
     """
-    data_home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    data_dir = os.environ.get("CRAFTSCOPE_DATA_DIR") or str(Path(data_home) / "craftscope")
     return Settings(
-        data_dir=Path(data_dir).expanduser().absolute(),
+        data_dir=_data_dir(os.environ.get("CRAFTSCOPE_DATA_DIR")),
         db_url=os.environ.get("CRAFTSCOPE_DB_URL") or None,
         max_workers=_max_workers(os.environ.get("CRAFTSCOPE_MAX_WORKERS")),
     )
@@ -50,6 +48,62 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     if settings.db_url is not None:
         environment["CRAFTSCOPE_DB_URL"] = settings.db_url
     return environment
+
+
+def _data_dir(text: str | None) -> Path:
+    if text is None:
+        return _data_home() / "craftscope"
+    if not text.strip():
+        raise InvalidConfig(
+            "CRAFTSCOPE_DATA_DIR is set and empty; give the whole path of a folder, or unset it for "
+            "~/.local/share/craftscope."
+        )
+    try:
+        folder = Path(text).expanduser()
+    except RuntimeError as error:
+        raise InvalidConfig(
+            f"CRAFTSCOPE_DATA_DIR is {text!a}, and there is no such user to take the home of; give the whole path of a "
+            "folder."
+        ) from error
+    if not folder.is_absolute():
+        # It would mean another folder, and seemingly lost episodes, wherever the program is started next.
+        raise InvalidConfig(
+            f"CRAFTSCOPE_DATA_DIR is {text!a}, a path that depends on the current folder; give the whole path, such as "
+            f"{ascii(str(folder.absolute()))[1:-1]}."
+        )
+    if "\0" in text or not _is_utf_8(text):
+        raise InvalidConfig(
+            f"CRAFTSCOPE_DATA_DIR is {text!a}, which has a NUL or bytes that are not UTF-8 in it; SQLite cannot "
+            "open files there, so give another folder."
+        )
+    return folder
+
+
+def _data_home() -> Path:
+    given = os.environ.get("XDG_DATA_HOME", "")
+    if Path(given).is_absolute() and _is_utf_8(given):  # its specification: anything else is to be ignored
+        return Path(given)
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise InvalidConfig(
+            "Your home folder is not known here, so the data folder is not either; set CRAFTSCOPE_DATA_DIR to the "
+            "whole path of a folder."
+        ) from error
+    if not home.is_absolute() or not _is_utf_8(str(home)):
+        raise InvalidConfig(
+            f"HOME is {str(home)!a}, which is no whole path in UTF-8; set CRAFTSCOPE_DATA_DIR to the whole path of a "
+            "folder."
+        )
+    return home / ".local" / "share"
+
+
+def _is_utf_8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a name in other bytes arrives with half surrogates in their place
+        return False
+    return True
 
 
 def _max_workers(text: str | None) -> int:

@@ -226,7 +226,7 @@ class Limits:
     max_steps: int = 1_000
     max_decisions: int = 1_000
     max_ops: int = 100_000
-    max_time_s: float = 3_600.0
+    max_time_s: float = 3_600.0  # looked at between steps; `policies.WaitingPolicy` is told what is left of it
     ops_given: int | None = None
 
 

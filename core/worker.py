@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from core.errors import CraftscopeError, StoreCorrupt, StoreError, StoreUnavailable, UnknownEpisode
+from core.errors import CraftscopeError, StoreCorrupt, StoreError, StoreGone, StoreUnavailable, UnknownEpisode
 from core.jobs import bury, ensure_workers, sweep
 from core.rollout import Recorder, run_rollout
 from core.settings import Settings, load_settings
@@ -105,17 +105,23 @@ class Heartbeat:
             try:
                 with closing(TraceStore.from_settings(self._settings)) as store:
                     self._beat_until_over(store)
-            except Exception:  # noqa: BLE001  without this thread a healthy episode would be taken for dead
-                _log.exception("A heartbeat failed; the next one is tried in %g s.", HEARTBEAT_S)
+            except Exception as error:  # noqa: BLE001  without this thread a healthy episode would be taken for dead
+                _log_error(f"A heartbeat failed and is tried again in {HEARTBEAT_S:g} s:", error)
 
     def _beat_until_over(self, store: TraceStore) -> None:
         while True:
-            if self.episode_id:
-                store.heartbeat(self.episode_id)
-            for episode_id in sweep(store, self._settings):
-                _log.warning("Episode %s had lost its worker and is interrupted now.", episode_id)
+            try:
+                self._beat(store)
+            except StoreGone as error:  # to open it anew would make an empty one in its place
+                _log_error("A heartbeat failed:", error)
             if self._over.wait(HEARTBEAT_S):
                 return
+
+    def _beat(self, store: TraceStore) -> None:
+        if self.episode_id:
+            store.heartbeat(self.episode_id)
+        for episode_id in sweep(store, self._settings):
+            _log.warning("Episode %s had lost its worker and is interrupted now.", episode_id)
 
 
 class RolloutInProgress:
@@ -196,7 +202,7 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
     except (StoreUnavailable, StoreCorrupt):
         raise
     except Exception as error:  # noqa: BLE001  process boundary: the queue goes on
-        _log.exception("Episode %s broke.", rollout.episode_id or episode.id)
+        _log_error(f"Episode {rollout.episode_id or episode.id} broke:", error)
         _interrupt(rollout.store, rollout.episode_id or episode.id, error)
     else:
         for played in episodes:
@@ -213,15 +219,17 @@ def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:
 
 
 def _work_and_say_how_it_ended(settings: Settings, slot: Slot, told_to_end: threading.Event) -> int:
+    began = False
     try:
         with closing(TraceStore.from_settings(settings)) as store:
+            began = True
             bury(store, slot)
             sweep(store)
             return _work_in(store, settings, slot, told_to_end)
     except Exception as error:  # noqa: BLE001  process boundary
-        _log.exception("The worker ends.")
+        _log_error("The worker ends:", error)
         _leave_reason(slot, f"{error}")
-        return 1
+        return 1 if began or not isinstance(error, CraftscopeError) else 2
 
 
 def _work_in(store: TraceStore, settings: Settings, slot: Slot, told_to_end: threading.Event) -> int:
@@ -229,7 +237,7 @@ def _work_in(store: TraceStore, settings: Settings, slot: Slot, told_to_end: thr
         with Heartbeat(settings) as heartbeat:
             played = work(store, slot, heartbeat, told_to_end)
     except StoreError as error:
-        _log.exception("The worker ends: it cannot record any more.")
+        _log_error("The worker ends, because it cannot record any more:", error)
         _leave_reason(slot, f"Recording failed: {error}")
         _bury_own(store, slot)
         return 1
@@ -243,6 +251,11 @@ def _bury_own(store: TraceStore, slot: Slot) -> None:
         bury(store, slot)
     except StoreError as error:
         _log.error("Its episode could not be ended either (%s) Whoever sweeps next will do it.", error)
+
+
+def _log_error(what: str, error: Exception) -> None:
+    """An error of ours is a sentence that says it all; where an unexpected one comes from is in its traceback."""
+    _log.error("%s %s", what, error, exc_info=None if isinstance(error, CraftscopeError) else error)
 
 
 def _leave_reason(slot: Slot, detail: str) -> None:

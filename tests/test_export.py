@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,7 +129,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
     write_whole(file, b"second")
     assert file.read_bytes() == b"second"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InvalidInput, match="folder cannot be written"):
+    with pytest.raises(InvalidInput, match="folder is a folder; name a file in it, such as .*folder/episode.json"):
         write_whole(tmp_path / "folder", b"third")
     with pytest.raises(InvalidInput, match="nowhere/episode.json cannot be written"):
         write_whole(tmp_path / "nowhere" / "episode.json", b"third")
@@ -149,17 +151,55 @@ def test_the_command_says_what_is_wrong(store: TraceStore, settings: Settings):
     assert (settings.data_dir / FILE_NAME).is_file()
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_the_umask_says_who_may_read_a_new_file(tmp_path: Path, umask: int, mode: int):
+    before = os.umask(umask)
+    try:
+        write_whole(tmp_path / "episode.json", b"content")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "episode.json").stat().st_mode) == mode
+
+
+def test_a_file_that_is_written_anew_keeps_who_may_read_it(tmp_path: Path):
+    file = tmp_path / "episode.json"
+    file.touch(0o640)
+    file.chmod(0o640)
+    write_whole(file, b"content")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("name", ["with\0nul", "loop", "x" * 300])
+def test_a_file_name_that_cannot_be_is_said(tmp_path: Path, name: str):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        write_whole(tmp_path / name, b"content")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here, which is a disk that is full")
+def test_a_full_disk_is_said_by_the_command(store: TraceStore, settings: Settings):
+    done = command(settings, "episode-1", "--out", "/dev/full")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith("/dev/full cannot be written (No space left on device).")
+    with open("/dev/full", "wb") as full:
+        done = command(settings, "episode-1", stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("The standard output cannot be written (No space left on device).")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_the_command_prints_the_schema(capsysbinary: pytest.CaptureFixture[bytes]):
     assert main(["--schema"]) == 0
     assert json.loads(capsysbinary.readouterr().out) == document_schema()
 
 
-def command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def command(settings: Settings, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
     """Run `python -m core.export` as a person does."""
     return subprocess.run(
         [sys.executable, "-m", "core.export", *arguments],
         env=worker_environment(settings),
         cwd=Path(__file__).parent.parent,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         check=False,
     )

@@ -343,3 +343,67 @@ def test_ops_that_do_not_alternate_are_refused_rather_than_played_as_something_e
         limits_from_ops((Op.ENV,))
     with pytest.raises(InvalidInput, match="ops is empty"):
         limits_from_ops(())
+
+
+@pytest.mark.parametrize("text", [None, 5, ["0-9"], b"0-9"])
+def test_seeds_that_are_no_text_are_said(text: Any):
+    with pytest.raises(InvalidSeeds, match="^The seeds are .*; write them as text"):
+        parse_seeds(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seeds": None}, "seeds is None; give whole numbers"),
+        ({"seeds": 5}, "seeds is 5; give whole numbers"),
+        ({"seeds": "0-9"}, "seeds is '0-9'; give whole numbers"),
+        ({"seeds": ("1",)}, "The seed is '1'; give a whole number"),
+        ({"name": None}, "The name is None; give a text"),
+        ({"policy": None}, "The policy is None; give a PolicySpec"),
+        ({"policy": PolicySpec(None)}, "The policy's name is None and not a text"),  # pyright: ignore[reportArgumentType]
+        ({"policy": PolicySpec("random", None)}, 'The parameters of the policy "random" are None'),  # pyright: ignore[reportArgumentType]
+        ({"policy": PolicySpec("random", {5: 1})}, 'has no parameter "5"'),  # pyright: ignore[reportArgumentType]
+        ({"reward": None}, "The reward configuration is None"),
+        ({"limits": None}, "limits is None; give a Limits"),
+        ({"limits": Limits(max_steps="9")}, "max_steps is '9'; give a whole number"),  # pyright: ignore[reportArgumentType]
+        ({"limits": Limits(max_time_s="9")}, "max_time_s is '9'; give a number"),  # pyright: ignore[reportArgumentType]
+        ({"limits": Limits(max_time_s=10**400)}, "give a number of seconds above 0"),
+        ({"env": None}, "env is None; give a EnvConfig"),
+        ({"on_done": []}, "on_done is []"),
+        ({"max_actions_per_call": "5"}, "max_actions_per_call is '5'"),
+        ({"episodes_per_seed": None}, "episodes_per_seed is None"),
+    ],
+)
+def test_a_plan_with_values_of_other_types_is_said(changes: dict[str, Any], said: str):
+    with pytest.raises(InvalidInput) as caught:
+        run_of(**changes)
+    assert said in str(caught.value)
+
+
+def test_what_is_no_plan_or_no_run_id_is_said():
+    with pytest.raises(InvalidConfig, match="The plan of a launch is None; give a LaunchPlan"):
+        make_run(None, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)  # pyright: ignore[reportArgumentType]
+    for run_id in (5, "half \ud83d", ""):
+        with pytest.raises(InvalidConfig, match="The run id is"):
+            run_of(run_id)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(InvalidConfig, match="The run id is"):
+            seed_from_run_id(run_id)  # pyright: ignore[reportArgumentType]
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    run = run_of(
+        seeds=np.arange(3),
+        episodes_per_seed=np.int64(1),
+        policy=PolicySpec("random", {"max_actions": np.int32(3)}),
+        limits=Limits(max_steps=np.int16(9), max_time_s=np.float32(2.5)),  # pyright: ignore[reportArgumentType]
+    )
+    assert [episode.spec.seed for episode in run.episodes] == [0, 1, 2]
+    assert run.config["policy"]["params"]["max_actions"] == 3
+
+
+def test_ops_that_are_none_are_said():
+    for ops in (None, 5, ("agent", 7)):
+        with pytest.raises(InvalidInput, match="ops"):
+            limits_from_ops(ops)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(InvalidInput, match="ops"):
+            cut_ops(ops, max_llm_calls=1)  # pyright: ignore[reportArgumentType]

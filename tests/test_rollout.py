@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -105,6 +106,34 @@ def test_the_recorder_is_told_everything_in_order():
     assert notes.told == ["start"] + ["record"] * 10 + ["finish"]
     assert tuple(notes.decisions) == episode.decisions
     assert notes.outcome == episode.outcome
+
+
+@dataclass
+class Waits(Plays):
+    """A policy that waits for an answer that never comes, as long as it may."""
+
+    clock: Callable[[], float] = time.monotonic
+    deadline_s: float = 0.0
+
+    def allow(self, time_left_s: float) -> None:
+        self.deadline_s = self.clock() + time_left_s
+
+    def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
+        if self.asked < 2:
+            return super().decide(observation, history)
+        while self.clock() < self.deadline_s:
+            time.sleep(0.01)
+        raise PolicyError("out_of_time", "The model had not answered when the time of the rollout was over.")
+
+
+def test_a_policy_that_waits_is_told_how_long_and_its_episode_ends_by_the_time_cap():
+    began_s = time.monotonic()
+    episode = play(Waits(), limited(max_time_s=0.5))
+    assert time.monotonic() - began_s < 5
+    assert (episode.stop_reason, episode.status) == (StopReason.MAX_SECONDS, EpisodeStatus.COMPLETED)
+    assert episode.length == 2
+    assert [decision.error for decision in episode.decisions] == [None] * 3
+    assert episode.decisions[-1].warning == "The model had not answered when the time of the rollout was over."
 
 
 def test_the_decision_cap_ends_an_episode():

@@ -26,6 +26,45 @@ def test_the_data_folder_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert load_settings().data_dir == tmp_path / "here"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is set and empty"),
+        ("  ", "is set and empty"),
+        ("~nosuchuser/x", "no such user"),
+        ("data/here", "depends on the current folder; give the whole path, such as /"),
+        ("/half/\udcff/x", "not UTF-8"),
+    ],
+)
+def test_a_data_folder_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch, text: str, said: str):
+    monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", text)
+    with pytest.raises(InvalidConfig, match=f"^CRAFTSCOPE_DATA_DIR .*{said}") as caught:
+        load_settings()
+    assert str(caught.value).isprintable()
+
+
+def test_a_home_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch):
+    for home in ("somewhere", "/half/\udcff"):
+        monkeypatch.setenv("HOME", home)
+        with pytest.raises(InvalidConfig, match="set CRAFTSCOPE_DATA_DIR to the whole path"):
+            load_settings()
+
+
+def test_a_data_home_that_is_no_whole_path_is_ignored(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_DATA_HOME", "here")
+    assert load_settings().data_dir == Path.home() / ".local" / "share" / "craftscope"
+
+
+def test_a_tilde_means_the_home_folder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", "~/here")
+    assert load_settings().data_dir == Path.home() / "here"
+
+
+def test_a_password_in_the_settings_is_not_shown(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CRAFTSCOPE_DB_URL", "postgresql://u:geheim@h/d")
+    assert "geheim" not in repr(load_settings())
+
+
 def test_one_worker_a_core_by_default():
     assert load_settings().max_workers == (os.cpu_count() or 1)
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import asdict
 from typing import Any
 
 from core.errors import InvalidConfig, did_you_mean
-from core.policies.base import HISTORY_LENGTH, Policy, PolicyKind
+from core.policies.base import HISTORY_LENGTH, OUT_OF_TIME, Policy, PolicyKind, WaitingPolicy
 from core.policies.params import read_params
 from core.policies.random import RandomParams, RandomPolicy
 from core.policies.scripted import ScriptedParams, ScriptedPolicy
 from core.types import PolicySpec
 
-__all__ = ["HISTORY_LENGTH", "POLICIES", "Policy", "PolicyKind", "checked_policy", "make_policy"]
+__all__ = [
+    "HISTORY_LENGTH",
+    "OUT_OF_TIME",
+    "POLICIES",
+    "Policy",
+    "PolicyKind",
+    "WaitingPolicy",
+    "checked_policy",
+    "make_policy",
+]
 
 _KINDS = (
     PolicyKind(
@@ -38,8 +48,7 @@ def make_policy(spec: PolicySpec, *, seed: int, max_actions: int) -> Policy:
 
     Raises InvalidConfig for an unknown name, an unknown parameter, or a value out of range.
     """
-    kind = _kind(spec.name)
-    params: Any = read_params(kind.params, spec.params, policy=kind.name)
+    kind, params = _read(spec)
     return kind.make(params, seed=seed, max_actions=max_actions)
 
 
@@ -48,14 +57,26 @@ def checked_policy(spec: PolicySpec) -> PolicySpec:
 
     Raises InvalidConfig as `make_policy`.
     """
-    kind = _kind(spec.name)
-    params: Any = read_params(kind.params, spec.params, policy=kind.name)
+    kind, params = _read(spec)
     return PolicySpec(kind.name, asdict(params))
 
 
-def _kind(name: str) -> PolicyKind:
+def _read(spec: object) -> tuple[PolicyKind, Any]:
+    if not isinstance(spec, PolicySpec):
+        raise InvalidConfig(f"The policy is {reprlib.repr(spec)}; give a PolicySpec, such as PolicySpec('random').")
+    kind = _kind(spec.name)
+    return kind, read_params(kind.params, spec.params, policy=kind.name)
+
+
+def _kind(name: object) -> PolicyKind:
+    if not isinstance(name, str):
+        raise InvalidConfig(
+            f"The policy's name is {reprlib.repr(name)} and not a text; choose one of: {', '.join(POLICIES)}."
+        )
     kind = POLICIES.get(name.strip().casefold())
     if kind is None:
         hint = did_you_mean(name, POLICIES) or "."
-        raise InvalidConfig(f'There is no policy "{name}"{hint} Choose one of: {", ".join(POLICIES)}.')
+        raise InvalidConfig(
+            f'There is no policy "{reprlib.repr(name)[1:-1]}"{hint} Choose one of: {", ".join(POLICIES)}.'
+        )
     return kind

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from core.env.observation import Observation
 from core.types import Decision, PolicyReply
 
 HISTORY_LENGTH = 16  # decisions a policy is shown, at most
+OUT_OF_TIME = "out_of_time"  # the kind of a PolicyError: what was waited for did not come within the time allowed
 
 
 class Policy(Protocol):
@@ -17,6 +18,9 @@ class Policy(Protocol):
 
     `decide` sees nothing but its arguments: the observation and the previous decisions, newest last, at most
     `HISTORY_LENGTH`. It raises `PolicyError` when it cannot answer; a bad answer is data in the reply instead.
+
+    Nothing cuts a `decide` short: no thread, no signal. One that only computes answers in milliseconds; one that may
+    wait for something has to be a `WaitingPolicy` too.
     """
 
     name: str
@@ -31,6 +35,19 @@ class Policy(Protocol):
 
     def close(self) -> None:
         """Gives back what the policy holds (connections, say)."""
+        ...
+
+
+@runtime_checkable
+class WaitingPolicy(Policy, Protocol):
+    """A policy whose `decide` may wait for something outside: a model, a person, another program."""
+
+    def allow(self, time_left_s: float) -> None:
+        """Comes before each `decide`, which then has to return or raise within that many seconds.
+
+        They are what is left of the rollout's `max_time_s`. Where the answer does not come in time it raises
+        `PolicyError(OUT_OF_TIME, ...)`: the episode then ends by that cap and not as failed.
+        """
         ...
 
 

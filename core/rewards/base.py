@@ -41,7 +41,8 @@ class Strategy(ABC, Generic[Params]):
     """Turns a decision into components. It keeps nothing between decisions; the shaper counts credits.
 
     name: what it is stored under; aliases: other names that mean it (all in lower case).
-    version: raised whenever the same configuration and facts would earn something else.
+    version: raised whenever the same configuration and facts would earn something else; from 2 on it is part of a
+    checked configuration (`params["strategy_version"]`) and so of its hash.
     params_type: a frozen dataclass whose fields come from `number`; built from `RewardConfig.params`.
     """
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from core.rewards.base import Change
 from core.rewards.registry import find_strategy
-from core.rewards.validation import checked, checked_credit_counts, read_params
+from core.rewards.validation import check_facts, checked, checked_credit_counts, read_params
 from core.types import RewardBreakdown, RewardConfig, StateFacts
 
 
@@ -32,8 +32,11 @@ class RewardShaper:
     def score(self, before: StateFacts, after: StateFacts) -> RewardBreakdown:
         """What the decision that led from `before` to `after` earned. Counts the unlocks that it credits.
 
-        A configuration that is disabled or of another mode gives an empty breakdown that pays 0.
+        A configuration that is disabled or of another mode gives an empty breakdown that pays 0. Raises InvalidInput
+        for facts that are none or that hold something else than numbers of a sensible size.
         """
+        check_facts(before)
+        check_facts(after)
         effective_lambda = self.config.effective_lambda
         if not self.config.is_active:
             return RewardBreakdown(self.config.strategy, effective_lambda)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import reprlib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields, replace
@@ -10,10 +11,10 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 from core import data
-from core.errors import InvalidReward, did_you_mean
+from core.errors import InvalidInput, InvalidReward, did_you_mean
 from core.rewards.base import Strategy
 from core.rewards.registry import find_strategy
-from core.types import RewardConfig
+from core.types import RewardConfig, StateFacts
 
 # Sums of products of such numbers stay finite, whatever a state holds.
 LARGEST = 1e100
@@ -21,7 +22,13 @@ LARGEST = 1e100
 # More unlocks than any episode has; it keeps limits within what a database column holds.
 MOST_CREDITS = 1_000_000_000
 
+# The columns of stored reward facts hold no more.
+MOST_HELD = 2**31 - 1
+
 ACTIVE_MODE = "decision_stepwise"
+
+# Where a checked configuration says which version of its strategy earned what is stored; it counts in the hash.
+VERSION_PARAM = "strategy_version"
 
 
 def checked(
@@ -33,12 +40,15 @@ def checked(
     """`config` with canonical names and plain numbers; two that mean the same come out equal.
 
     Names are trimmed and case-folded, an alias becomes its strategy's name, a strategy's parameters are filled up
-    with their defaults. `achievements` and `items` are the environment's names; where they are given, names in
+    with their defaults; a strategy's version is added from its second on.
+    `achievements` and `items` are the environment's names; where they are given, names in
     weights, limits and tables have to be among them (the default tables' own names are accepted in the tables).
     A mode other than `decision_stepwise` is accepted and means inactive.
 
     Raises InvalidReward.
     """
+    if not isinstance(cast(object, config), RewardConfig):
+        raise InvalidReward(f"The reward configuration is {reprlib.repr(config)}; give a RewardConfig.")
     strategy = find_strategy(_text(config.strategy, "strategy"))
     counted = None if achievements is None else [*achievements, *data.achievement_count_weights()]
     held = None if items is None else [*items, *data.inventory_weights()]
@@ -62,7 +72,7 @@ def checked(
         default_achievement_count_weight=_number(
             config.default_achievement_count_weight, "default_achievement_count_weight"
         ),
-        params=asdict(read_params(strategy, config.params)),
+        params=asdict(read_params(strategy, config.params)) | _version_of(strategy),
     )
 
 
@@ -76,6 +86,22 @@ def checked_credit_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return whole
 
 
+def check_facts(facts: object) -> None:
+    """Raises InvalidInput where these are no facts, or hold what cannot be paid for and stored."""
+    if not isinstance(facts, StateFacts):
+        raise InvalidInput(f"The facts to be scored are {reprlib.repr(facts)}; give StateFacts.")
+    for where in ("achievements", "inventory", "achievement_counts"):
+        held = getattr(facts, where)
+        if not isinstance(held, Mapping):
+            raise InvalidInput(f"{where} of the facts is {reprlib.repr(held)}; give a table of names and numbers.")
+        for name, value in cast(Mapping[object, object], held).items():
+            if not isinstance(value, Real) or not abs(cast(float, value)) <= MOST_HELD:
+                raise InvalidInput(
+                    f"{where}[{reprlib.repr(name)}] of the facts is {reprlib.repr(value)}; give a number from "
+                    f"-{MOST_HELD:,} to {MOST_HELD:,}."
+                )
+
+
 def read_params(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> Any:
     """The strategy's parameter record, defaults filled in.
 
@@ -84,6 +110,9 @@ def read_params(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> Any:
     known = {field.name: field for field in fields(strategy.params_type)}
     values: dict[str, float] = {}
     for name, value in _named(given, "params", "", None).items():
+        if name == VERSION_PARAM:
+            _check_version(strategy, value)
+            continue
         if name not in known:
             accepted = ", ".join(known) or "none"
             hint = did_you_mean(name, known) or "."
@@ -93,6 +122,20 @@ def read_params(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> Any:
         if not low <= values[name] <= high:
             raise InvalidReward(f'params["{name}"] is {values[name]:g}; give a number from {low:g} to {high:g}.')
     return strategy.params_type(**values)
+
+
+def _version_of(strategy: type[Strategy[Any]]) -> dict[str, int]:
+    """The first version adds nothing, so that the hashes of configurations that were stored before stay true."""
+    return {VERSION_PARAM: strategy.version} if strategy.version > 1 else {}
+
+
+def _check_version(strategy: type[Strategy[Any]], value: object) -> None:
+    version = _whole(value, f'params["{VERSION_PARAM}"]', "the strategy's version")
+    if version > strategy.version:
+        raise InvalidReward(
+            f'The strategy "{strategy.name}" is asked for in version {version} and this Craftscope has version '
+            f"{strategy.version}; update Craftscope, or leave {VERSION_PARAM} out."
+        )
 
 
 def _table(given: object, where: str, what: str, accepted: Collection[str] | None) -> dict[str, float]:
@@ -140,16 +183,19 @@ def _flag(value: object, where: str) -> bool:
 def _number(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidReward(f"{where} is {reprlib.repr(value)}; give a number, such as 0.5.")
-    # Compared before the conversion, which an int with hundreds of digits does not survive.
-    if not -LARGEST <= cast(float, value) <= LARGEST:
+    try:
+        number = float(value)
+    except OverflowError:  # an int with hundreds of digits
+        number = math.inf
+    if not -LARGEST <= number <= LARGEST:
         raise InvalidReward(f"{where} is {reprlib.repr(value)}; give a finite number between -1e100 and 1e100.")
-    return float(value)
+    return number
 
 
 def _whole(value: object, where: str, meaning: str) -> int:
     # A float without a fraction passes: tables edited in a browser hand back 2.0 where a person typed 2.
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    if isinstance(value, Real) and not isinstance(value, bool | Integral) and float(value).is_integer():
+        value = int(float(value))
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidReward(f"{where} is {reprlib.repr(value)}; give a whole number ({meaning}).")
     number = int(value)

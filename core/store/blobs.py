@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
 import zstandard
 
-from core.errors import StoreCorrupt
+from core.errors import InvalidInput, StoreCorrupt
 
 MAX_BLOB_BYTES: Final = 1 << 30
 """A frame that announces more than this when unpacked is taken for damage."""
@@ -38,12 +39,18 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def to_json(record: object) -> bytes:
-    """A typed record as JSON."""
+    """A typed record as JSON. Raises InvalidInput for what JSON cannot hold."""
     try:
-        return _tools.encoder.encode(record)
-    except UnicodeEncodeError:
-        # Models emit half a surrogate pair now and then; UTF-8 cannot hold it, an escape can.
-        return json.dumps(msgspec.to_builtins(record)).encode("ascii")
+        try:
+            return _tools.encoder.encode(record)
+        except UnicodeEncodeError:
+            # Models emit half a surrogate pair now and then; UTF-8 cannot hold it, an escape can.
+            return json.dumps(msgspec.to_builtins(record)).encode("ascii")
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidInput(
+            f"Something that was to be stored cannot be written as JSON ({error}); give plain data: texts, numbers, "
+            "true, false, null, lists, and tables with texts as keys."
+        ) from error
 
 
 def from_json(text: bytes, kind: type[T], what: str) -> T:
@@ -55,6 +62,17 @@ def from_json(text: bytes, kind: type[T], what: str) -> T:
             raise
         except msgspec.DecodeError:
             return msgspec.convert(json.loads(text), kind)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _damaged(what, error) from error
+
+
+def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
+    """A record of a row's values, each of the type that its field has. Raises StoreCorrupt, which names `what`.
+
+    SQLite keeps any value in any column, so what comes back is looked at before anybody trusts it.
+    """
+    try:
+        return msgspec.convert(fields, kind)
     except (ValueError, RecursionError) as error:
         raise _damaged(what, error) from error
 
@@ -97,9 +115,12 @@ def decompress(blob: bytes, what: str, dictionary: Dictionary | None = None) -> 
         if zstandard.frame_content_size(blob) > MAX_BLOB_BYTES:
             raise zstandard.ZstdError("it announces an absurd size")
         return dictionary.decompress(blob) if dictionary else _tools.decompressor.decompress(blob)
-    except zstandard.ZstdError as error:
+    except (TypeError, MemoryError, zstandard.ZstdError) as error:
         raise _damaged(what, error) from error
 
 
 def _damaged(what: str, error: Exception) -> StoreCorrupt:
-    return StoreCorrupt(f"{what} is stored but cannot be read ({error}). The rest of the database can still be used.")
+    return StoreCorrupt(
+        f"{what} is stored but cannot be read ({error}). The rest of the database can still be used; put back a copy "
+        "that is whole, or delete what is damaged."
+    )

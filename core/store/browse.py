@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
+from sqlalchemy.exc import ArgumentError
 
-from core.errors import InvalidInput
-from core.store.blobs import from_json
+from core.errors import InvalidInput, StoreCorrupt
+from core.store.arguments import whole
+from core.store.blobs import from_json, typed
 from core.store.ids import episode_key
 from core.store.records import COUNT_CAP, EpisodeFilter, EpisodePage, EpisodeSummary, Totals
 from core.store.specs import read_spec
@@ -19,13 +21,14 @@ from core.store.tables import (
     AnyRow,
     AnySelect,
     UtcTime,
+    columns_of,
     episode_achievements,
     episodes,
     reward_configs,
     runs,
     store_meta,
 )
-from core.types import EpisodeError, EpisodeStatus, StopReason
+from core.types import EpisodeError, EpisodeStatus
 
 _KEY_END: Final = 2**63
 _COUNTERS: Final = ("status", "n_steps", "n_decisions", "n_achievements", "env_return", "shaped_return")
@@ -50,12 +53,19 @@ def policies(connection: Connection) -> tuple[str, ...]:
 def one(connection: Connection, episode_id: str) -> EpisodeSummary:
     """One episode. Raises UnknownEpisode."""
     key = episode_key(connection, episode_id)
-    return summaries(connection, lambda query: query.where(episodes.c.id == key))[0]
+    found = summaries(connection, lambda query: query.where(episodes.c.id == key))
+    if not found:
+        raise StoreCorrupt(
+            f"Episode {episode_id} is stored without its run or its reward configuration. Delete it, or put back a "
+            "copy of the database that is whole."
+        )
+    return found[0]
 
 
 def page(connection: Connection, wanted: EpisodeFilter, cursor: str | None, limit: int) -> EpisodePage:
-    """A page, newest first. Raises InvalidInput for a bad cursor."""
+    """A page, newest first. Raises InvalidInput for a bad cursor, filter or limit."""
     conditions = _conditions(wanted)
+    limit = whole(limit, "The length of the page")
     if cursor is not None:
         conditions.append(_older_than(*_read_cursor(cursor)))
     newest_first = (episodes.c.created_at.desc(), episodes.c.id.desc())
@@ -93,16 +103,7 @@ def totals(connection: Connection, wanted: EpisodeFilter) -> Totals:
             mean(capped.c.n_achievements * 1.0).label("mean_achievements"),
         ).select_from(capped)
     ).one()
-    return Totals(
-        episodes=int(row.episodes),
-        steps=int(row.steps),
-        decisions=int(row.decisions),
-        running=int(row.running),
-        queued=int(row.queued),
-        mean_env_return=_float(row.mean_env_return),
-        mean_shaped_return=_float(row.mean_shaped_return),
-        mean_achievements=_float(row.mean_achievements),
-    )
+    return typed(columns_of(row), Totals, "The sums over the episodes")
 
 
 def summaries(connection: Connection, narrowed: Callable[[AnySelect], AnySelect]) -> tuple[EpisodeSummary, ...]:
@@ -128,53 +129,51 @@ def summaries(connection: Connection, narrowed: Callable[[AnySelect], AnySelect]
 def _summary(row: AnyRow, achievements: tuple[str, ...]) -> EpisodeSummary:
     what = f"Episode {row.uuid}"
     spec = read_spec(row.spec, row.config, what)
-    return EpisodeSummary(
-        id=row.uuid,
-        run_id=row.run,
-        spec=spec,
-        policy=row.policy,
-        seed=spec.seed,
-        world_episode=spec.world_episode,
-        policy_seed=spec.policy_seed,
-        group_index=row.group_index,
-        status=EpisodeStatus(row.status),
-        stop_reason=row.stop_reason and StopReason(row.stop_reason),
-        error=None if row.error is None else from_json(row.error, EpisodeError, f"The error of {what}"),
-        created_at=row.created_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        n_steps=row.n_steps,
-        n_decisions=row.n_decisions,
-        env_return=row.env_return,
-        shaped_return=row.shaped_return,
-        achievements=achievements,
-        config_hash=row.config_hash,
-        stop_requested=row.stop_requested,
-    )
+    fields = {
+        **columns_of(row),
+        "id": row.uuid,
+        "run_id": row.run,
+        "spec": spec,
+        "seed": spec.seed,
+        "world_episode": spec.world_episode,
+        "policy_seed": spec.policy_seed,
+        "error": None if row.error is None else from_json(row.error, EpisodeError, f"The error of {what}"),
+        "achievements": achievements,
+    }
+    return typed(fields, EpisodeSummary, what)
 
 
 def _conditions(wanted: EpisodeFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
+    try:
+        return list(_conditions_of(wanted))
+    except (ArgumentError, AttributeError, TypeError) as error:
+        raise InvalidInput(
+            f"The filter of the list cannot be used ({error}); give an EpisodeFilter with values of the types that its "
+            "fields name."
+        ) from error
+
+
+def _conditions_of(wanted: EpisodeFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.policies:
-        conditions.append(episodes.c.policy.in_(wanted.policies))
+        yield episodes.c.policy.in_(wanted.policies)
     if wanted.seeds:
-        storable = [seed for seed in wanted.seeds if abs(seed) < _KEY_END]  # others cannot be stored, so match nothing
-        conditions.append(episodes.c.seed.in_(storable))
+        # Larger ones cannot be stored, so they match nothing.
+        storable = [int(seed) for seed in wanted.seeds if abs(seed) < _KEY_END]
+        yield episodes.c.seed.in_(storable)
     if wanted.statuses:
-        conditions.append(episodes.c.status.in_([status.value for status in wanted.statuses]))
-    conditions.extend(map(_has_unlocked, wanted.achievements))
+        yield episodes.c.status.in_([status.value for status in wanted.statuses])
+    yield from map(_has_unlocked, wanted.achievements)
     if wanted.min_reward is not None:
-        conditions.append(episodes.c.shaped_return >= wanted.min_reward)
+        yield episodes.c.shaped_return >= wanted.min_reward
     if wanted.max_reward is not None:
-        conditions.append(episodes.c.shaped_return <= wanted.max_reward)
+        yield episodes.c.shaped_return <= wanted.max_reward
     if wanted.created_after is not None:
-        conditions.append(episodes.c.created_at >= wanted.created_after)
+        yield episodes.c.created_at >= wanted.created_after
     if wanted.created_before is not None:
-        conditions.append(episodes.c.created_at < wanted.created_before)
+        yield episodes.c.created_at < wanted.created_before
     if wanted.run_id is not None:
         its_run = select(runs.c.id).where(runs.c.uuid == wanted.run_id).scalar_subquery()
-        conditions.append(episodes.c.run_id == its_run)
-    return conditions
+        yield episodes.c.run_id == its_run
 
 
 def _has_unlocked(name: str) -> ColumnElement[bool]:
@@ -196,12 +195,8 @@ def _read_cursor(cursor: str) -> tuple[datetime, int]:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
         moment, _, key = text.partition(".")
         position = UtcTime.from_microseconds(int(moment)), int(key)
-    except (ValueError, OverflowError, binascii.Error) as error:
+    except (TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise InvalidInput("That page of the list cannot be found; go back to its first page.") from error
     if abs(position[1]) >= _KEY_END:
         raise InvalidInput("That page of the list cannot be found; go back to its first page.")
     return position
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)

@@ -11,7 +11,8 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.scenes import concat_packed, unpack_scenes
-from core.store.blobs import Dictionary, decompress, from_json
+from core.store.arguments import whole
+from core.store.blobs import Dictionary, decompress, from_json, typed
 from core.store.browse import one
 from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, facts_of, start_state
 from core.store.ids import episode_key
@@ -20,6 +21,7 @@ from core.store.records import DecisionSummary
 from core.store.tables import (
     AnyRow,
     AnySelect,
+    columns_of,
     component_types,
     decision_payloads,
     decisions,
@@ -69,27 +71,23 @@ def decision_summaries(connection: Connection, episode_id: str) -> tuple[Decisio
     key = episode_key(connection, episode_id)
     rows = connection.execute(select(decisions).where(decisions.c.episode_id == key).order_by(decisions.c.idx))
     return tuple(
-        DecisionSummary(
-            index=row.idx,
-            step_start=row.step_start,
-            step_end=row.step_end,
-            env_reward=row.env_reward,
-            reward=row.reward,
-            ok=row.ok,
-            error_kind=row.error_kind,
-            unlocked=tuple(row.unlocked.split()) if row.unlocked else (),
-            inference_ms=row.inference_ms,
-            env_step_ms=row.env_step_ms,
-            overhead_ms=row.overhead_ms,
-            store_ms=row.store_ms,
-            actions=tuple(row.actions.split()),
+        typed(
+            {
+                **columns_of(row),
+                "index": row.idx,
+                "unlocked": row.unlocked.split() if row.unlocked else (),
+                "actions": row.actions.split(),
+            },
+            DecisionSummary,
+            f"Decision {row.idx} of episode {episode_id}",
         )
         for row in rows
     )
 
 
 def decision(connection: Connection, episode_id: str, index: int) -> Decision:
-    """One decision. Raises UnknownEpisode."""
+    """One decision. Raises UnknownEpisode, InvalidInput."""
+    index = whole(index, "The number of a decision")
     key = episode_key(connection, episode_id)
     row = None
     if 0 <= index <= _INT_MAX:
@@ -110,7 +108,8 @@ def decision(connection: Connection, episode_id: str, index: int) -> Decision:
 
 
 def decision_at_step(connection: Connection, episode_id: str, step: int) -> int:
-    """The index of the decision that a step belongs to. Raises UnknownEpisode."""
+    """The index of the decision that a step belongs to. Raises UnknownEpisode, InvalidInput."""
+    step = whole(step, "The number of a step")
     key = episode_key(connection, episode_id)
     index: int | None = None
     if 0 <= step <= _INT_MAX:
@@ -241,9 +240,7 @@ def _components(connection: Connection, condition: ColumnElement[bool]) -> dict[
     )
     found = defaultdict[int, list[RewardComponent]](list)
     for row in rows:
-        found[row.decision_id].append(
-            RewardComponent(row.kind, row.name, row.delta, row.weight, row.value, row.count_prior, row.count_limit)
-        )
+        found[row.decision_id].append(typed(columns_of(row), RewardComponent, "A part of a decision's reward"))
     return found
 
 

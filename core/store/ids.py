@@ -7,13 +7,15 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from core.errors import UnknownEpisode
+from core.store.arguments import text
 from core.store.tables import episodes, runs
 
 SHORTEST_PREFIX: Final = 6
 
 
 def episode_key(connection: Connection, episode_id: str) -> int:
-    """The key of an episode, by its id or a unique prefix of it. Raises UnknownEpisode."""
+    """The key of an episode, by its id or a unique prefix of it. Raises UnknownEpisode, InvalidInput."""
+    episode_id = text(episode_id, "The id of an episode")
     key: int | None = connection.scalar(select(episodes.c.id).where(episodes.c.uuid == episode_id))
     if key is not None:
         return key
@@ -30,7 +32,8 @@ def episode_key(connection: Connection, episode_id: str) -> int:
 
 
 def run_key(connection: Connection, run_id: str) -> int:
-    """The key of a run. Raises UnknownEpisode."""
+    """The key of a run. Raises UnknownEpisode, InvalidInput."""
+    run_id = text(run_id, "The id of a run")
     key: int | None = connection.scalar(select(runs.c.id).where(runs.c.uuid == run_id))
     if key is None:
         raise UnknownEpisode(f"No run {_shown(run_id)} is stored. It may have been deleted, or is in another database.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select, update
 
+from core.errors import InvalidInput, StoreCorrupt
 from core.store.blobs import to_json
 from core.store.ids import episode_key, run_key
 from core.store.specs import read_spec
@@ -19,26 +20,38 @@ _RUNNING = episodes.c.status == EpisodeStatus.RUNNING.value
 
 
 def claim_next(connection: Connection, worker: str, run_id: str | None) -> tuple[str, QueuedEpisode] | None:
-    """Make the oldest queued episode running and this worker's. Raises UnknownEpisode for an unknown run."""
-    query = select(episodes.c.id).where(_QUEUED).order_by(episodes.c.id).limit(1)
+    """Make the oldest queued episode running and this worker's. Raises UnknownEpisode for an unknown run.
+
+    One that cannot be read is ended with the reason, so that it does not stand in the way of those behind it.
+    """
+    query = select(episodes.c.id, episodes.c.uuid).where(_QUEUED).order_by(episodes.c.id).limit(1)
     if run_id is not None:
         query = query.where(episodes.c.run_id == run_key(connection, run_id))
-    key = connection.scalar(query.with_for_update(skip_locked=True))
-    if key is None:
-        return None
-    now = datetime.now(UTC)
-    running = {"status": EpisodeStatus.RUNNING.value, "worker": worker, "started_at": now, "heartbeat_at": now}
-    connection.execute(update(episodes).where(episodes.c.id == key).values(**running))
+    while waiting := connection.execute(query.with_for_update(skip_locked=True)).one_or_none():
+        try:
+            claimed = _read(connection, waiting.id, waiting.uuid)
+        except StoreCorrupt as error:
+            ended = _end(StopReason.INTERRUPTED, EpisodeError("unreadable", str(error)))
+            connection.execute(update(episodes).where(episodes.c.id == waiting.id).values(**ended))
+            continue
+        now = datetime.now(UTC)
+        running = {"status": EpisodeStatus.RUNNING.value, "worker": worker, "started_at": now, "heartbeat_at": now}
+        connection.execute(update(episodes).where(episodes.c.id == waiting.id).values(**running))
+        return claimed
+    return None
+
+
+def _read(connection: Connection, key: int, episode_id: str) -> tuple[str, QueuedEpisode]:
     row = connection.execute(
-        select(
-            episodes.c.uuid, episodes.c.spec, episodes.c.group_index, reward_configs.c.config, runs.c.uuid.label("run")
-        )
+        select(episodes.c.spec, episodes.c.group_index, reward_configs.c.config, runs.c.uuid.label("run"))
         .join(runs, runs.c.id == episodes.c.run_id)
         .join(reward_configs, reward_configs.c.hash == episodes.c.config_hash)
         .where(episodes.c.id == key)
-    ).one()
-    spec = read_spec(row.spec, row.config, f"Episode {row.uuid}")
-    return row.run, QueuedEpisode(row.uuid, spec, row.group_index)
+    ).one_or_none()
+    if row is None:
+        raise StoreCorrupt(f"Episode {episode_id} is stored without its run or its reward configuration. Delete it.")
+    spec = read_spec(row.spec, row.config, f"Episode {episode_id}")
+    return row.run, QueuedEpisode(episode_id, spec, row.group_index)
 
 
 def heartbeat(connection: Connection, episode_id: str) -> None:
@@ -48,9 +61,9 @@ def heartbeat(connection: Connection, episode_id: str) -> None:
 
 
 def request_stop(connection: Connection, episode_id: str | None, run_id: str | None) -> int:
-    """Abort what is queued, flag what is running; how many that was. Raises UnknownEpisode."""
+    """Abort what is queued, flag what is running; how many that was. Raises UnknownEpisode, InvalidInput."""
     if (episode_id is None) == (run_id is None):
-        raise TypeError("give an episode_id or a run_id")
+        raise InvalidInput("What is to stop is not said; give either an episode_id or a run_id.")
     chosen: ColumnElement[bool]
     if episode_id is not None:
         chosen = episodes.c.id == episode_key(connection, episode_id)

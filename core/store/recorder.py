@@ -21,6 +21,7 @@ from core.store.packs import pack
 from core.store.progress import CHUNK_SCENES, Progress, Tail, tail_of
 from core.store.specs import insert_ignoring
 from core.store.tables import (
+    PlainText,
     component_types,
     decision_payloads,
     decisions,
@@ -282,7 +283,7 @@ def _stored_tail(connection: Connection, key: int) -> Tail:
 
 def _types_for(connection: Connection, components: Sequence[RewardComponent], known: ComponentTypes) -> ComponentTypes:
     """The keys of the components' kinds and names; those that are new are stored."""
-    missing = sorted({(c.kind, c.name) for c in components} - known.keys())
+    missing = sorted(set(map(_type_of, components)) - known.keys())
     if not missing:
         return known
     rows = [{"kind": kind, "name": name} for kind, name in missing]
@@ -291,11 +292,16 @@ def _types_for(connection: Connection, components: Sequence[RewardComponent], kn
     return {(row.kind, row.name): row.id for row in stored}
 
 
+def _type_of(component: RewardComponent) -> tuple[str, str]:
+    """Its kind and name as they come back from the database, which cleans them."""
+    return PlainText.cleaned(component.kind), PlainText.cleaned(component.name)
+
+
 def _component_row(key: int, k: int, component: RewardComponent, types: ComponentTypes) -> dict[str, Any]:
     return {
         "decision_id": key,
         "k": k,
-        "type_id": types[component.kind, component.name],
+        "type_id": types[_type_of(component)],
         "delta": component.delta,
         "weight": component.weight,
         "value": component.value,

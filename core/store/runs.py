@@ -10,12 +10,13 @@ from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from core.errors import DuplicateId
-from core.store.blobs import from_json, to_json
+from core.store.arguments import whole
+from core.store.blobs import from_json, to_json, typed
 from core.store.browse import summaries
 from core.store.ids import run_key
 from core.store.records import EpisodeSummary, RunSummary
 from core.store.specs import episode_row, save_reward_configs
-from core.store.tables import AnyRow, episodes, runs
+from core.store.tables import AnyRow, columns_of, episodes, runs
 from core.types import EpisodeStatus, QueuedEpisode, Run
 
 
@@ -59,7 +60,8 @@ def insert_following(connection: Connection, run_id: str, episode: QueuedEpisode
 
 
 def newest(connection: Connection, limit: int) -> tuple[RunSummary, ...]:
-    """The newest runs, newest first."""
+    """The newest runs, newest first. Raises InvalidInput."""
+    limit = whole(limit, "The number of runs")
     rows = connection.execute(select(runs).order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(limit)).all()
     return _run_summaries(connection, rows)
 
@@ -67,7 +69,8 @@ def newest(connection: Connection, limit: int) -> tuple[RunSummary, ...]:
 def one(connection: Connection, run_id: str) -> RunSummary:
     """One run. Raises UnknownEpisode."""
     rows = connection.execute(select(runs).where(runs.c.id == run_key(connection, run_id))).all()
-    return _run_summaries(connection, rows)[0]
+    (summary,) = _run_summaries(connection, rows)
+    return summary
 
 
 def episodes_of(connection: Connection, run_id: str) -> tuple[EpisodeSummary, ...]:
@@ -82,19 +85,19 @@ def _run_summaries(connection: Connection, rows: Sequence[AnyRow]) -> tuple[RunS
         .where(episodes.c.run_id.in_([row.id for row in rows]))
         .group_by(episodes.c.run_id, episodes.c.status)
     )
-    counts: dict[int, dict[EpisodeStatus, int]] = {row.id: {} for row in rows}
+    counts: dict[int, dict[str, int]] = {row.id: {} for row in rows}
     for key, status, count in counted:
-        counts[key][EpisodeStatus(status)] = count
-    return tuple(
-        RunSummary(
-            id=row.uuid,
-            name=row.name,
-            created_at=row.created_at,
-            config=from_json(row.config, dict[str, Any], f"The configuration of run {row.uuid}"),
-            n_episodes=sum(counts[row.id].values()),
-            counts=counts[row.id],
-            training_session_id=row.training_session_id,
-            trace_correlation_id=row.trace_correlation_id,
-        )
-        for row in rows
-    )
+        counts[key][status] = count
+    return tuple(_summary(row, counts[row.id]) for row in rows)
+
+
+def _summary(row: AnyRow, counts: dict[str, int]) -> RunSummary:
+    what = f"Run {row.uuid}"
+    fields = {
+        **columns_of(row),
+        "id": row.uuid,
+        "config": from_json(row.config, dict[str, Any], f"The configuration of {what}"),
+        "n_episodes": sum(counts.values()),
+        "counts": counts,
+    }
+    return typed(fields, RunSummary, what)

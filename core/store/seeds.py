@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select
 
+from core.store.arguments import whole
 from core.store.blobs import from_json, to_json
 from core.store.tables import seed_descriptions
 from core.types import EnvConfig, SeedDescription
@@ -15,6 +16,7 @@ def find(
     connection: Connection, seed: int, world_episode: int, env: EnvConfig, engine_version: str
 ) -> SeedDescription | None:
     """What is kept of a seed, or None."""
+    seed, world_episode = whole(seed, "The seed"), whole(world_episode, "The number of the world")
     here = _here(seed, world_episode, env, engine_version)
     columns = (seed_descriptions.c.description, seed_descriptions.c.picture_png)
     row = connection.execute(select(*columns).where(here)).one_or_none()

@@ -29,7 +29,8 @@ class TraceStore:
     """All that is stored, behind one database URL. Safe to use from many threads; each process opens its own.
 
     Every method raises StoreUnavailable where the database cannot be reached, read or written (locked for more than
-    30 s, disk full, no permission) and StoreCorrupt where it is damaged; what was stored before stays as it is.
+    30 s, disk full, no permission), StoreGone where its file was removed or replaced meanwhile, StoreCorrupt where it
+    is damaged, and InvalidInput for values of another type than asked for; what was stored before stays as it is.
     Ids of episodes may be given as unique prefixes of six characters or more; UnknownEpisode says what is wrong.
     """
 

@@ -67,9 +67,19 @@ class PlainText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """The text without what some database refuses."""
-        if value is None or (value.isascii() and "\0" not in value):
-            return value
-        return value.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return None if value is None else self.cleaned(value)
+
+    @staticmethod
+    def cleaned(text: str) -> str:
+        """The text as it comes back once it was stored."""
+        if text.isascii() and "\0" not in text:
+            return text
+        return text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def columns_of(row: AnyRow) -> dict[str, Any]:
+    """A row's values by the names of their columns."""
+    return {str(name): value for name, value in zip(row._fields, row, strict=True)}  # pyright: ignore[reportPrivateUsage]
 
 
 # SQLite gives a rowid only to a column that is declared INTEGER.

@@ -172,9 +172,30 @@ def test_a_worker_that_cannot_open_the_store_says_why_and_leaves_the_reason(sett
     settings.data_dir.mkdir()
     (settings.data_dir / "craftscope.db").write_bytes(b"this is no database, whatever its name may say\n" * 100)
     done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(settings), capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "not a database" in done.stderr
+    assert "Traceback" not in done.stderr
     assert "not a database" in jobs.troubles(settings)[0]
+
+
+def test_a_worker_whose_database_is_removed_says_so_and_makes_no_other(store: TraceStore, one_slot: Settings):
+    run = run_of(endless(4))
+    store.create_run(run)
+    worker = subprocess.Popen(
+        WORKER, cwd=ROOT, env=worker_environment(one_slot), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    with worker:
+        wait_until_moving(store, run.episodes[0].id)
+        file = one_slot.data_dir / "craftscope.db"
+        moved = file.rename(file.with_name("moved.db"))
+        _, said = worker.communicate(timeout=60)
+        assert not file.exists()
+        moved.rename(file)
+    assert worker.returncode == 1
+    assert "craftscope.db was removed while it was open" in said
+    assert "Traceback" not in said
+    jobs.sweep(store, one_slot)
+    assert interrupted(store, run) is not None, "what had been recorded is there again"
 
 
 def limited_worker(settings: Settings) -> subprocess.Popen[bytes]:

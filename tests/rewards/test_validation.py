@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import InvalidReward
-from core.rewards import STRATEGIES, RewardConfig, RewardShaper, checked
+from core.errors import InvalidInput, InvalidReward
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts, checked
+from core.rewards.consistent import Consistent
 
 ACHIEVEMENTS = ("collect_wood", "collect_stone", "place_table")
 ITEMS = ("wood", "stone", "health")
@@ -158,6 +159,67 @@ def test_a_misspelt_mode_is_no_silent_zero(mode: str):
 )
 def test_values_of_the_wrong_kind_are_named(fields: dict[str, Any], sentence: str):
     assert sentence_about(**fields) == sentence
+
+
+def test_numbers_of_numpy_are_numbers():
+    config = checked(
+        RewardConfig(weights={"collect_wood": np.float32(0.5)}, k_limits={"collect_wood": np.int64(2)}),  # pyright: ignore[reportArgumentType]
+        achievements=ACHIEVEMENTS,
+    )
+    assert (config.weights, config.k_limits) == ({"collect_wood": 0.5}, {"collect_wood": 2})
+    assert type(config.weights["collect_wood"]) is float
+    assert "give a finite number" in sentence_about(weights={"collect_wood": np.float32("inf")})
+    assert "give a finite number" in sentence_about(weights={"collect_wood": 10**400})
+
+
+@pytest.mark.parametrize("config", [None, 5, "consistent", {"strategy": "consistent"}])
+def test_what_is_no_configuration_is_said(config: Any):
+    with pytest.raises(InvalidReward, match="^The reward configuration is .*; give a RewardConfig.$"):
+        RewardShaper(config)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        None,
+        StateFacts(inventory={"wood": 10**400}),
+        StateFacts(inventory={"wood": "many"}),  # pyright: ignore[reportArgumentType]
+        StateFacts(achievement_counts={"collect_wood": float("nan")}),  # pyright: ignore[reportArgumentType]
+        StateFacts(achievements=None),  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_facts_that_cannot_be_paid_for_are_said(facts: Any):
+    shaper = RewardShaper(RewardConfig(strategy="per_achievement"))
+    for given in ((StateFacts(), facts), (facts, StateFacts())):
+        with pytest.raises(InvalidInput, match="facts"):
+            shaper.score(*given)
+
+
+class Second(Consistent):
+    """The same under another name, in its second version."""
+
+    name = "second"
+    version = 2
+    aliases = ()
+
+
+def test_a_strategy_s_first_version_leaves_the_hash_as_it_was_and_later_ones_change_it(monkeypatch: pytest.MonkeyPatch):
+    assert checked(RewardConfig()).config_hash == RewardConfig().config_hash == "d597a524aa132fcc"
+    monkeypatch.setitem(STRATEGIES, "second", Second)
+    second = checked(RewardConfig(strategy="second"))
+    assert second.params == {"strategy_version": 2}
+    assert checked(second) == second
+    monkeypatch.setattr(Second, "version", 3)
+    third = checked(second)
+    assert third.config_hash != second.config_hash
+    monkeypatch.setattr(Second, "version", 2)
+    assert "asked for in version 3 and this Craftscope has version 2" in _refusal(third)
+
+
+def _refusal(config: RewardConfig) -> str:
+    with pytest.raises(InvalidReward) as caught:
+        RewardShaper(config)
+    return str(caught.value)
 
 
 def test_a_shaper_refuses_what_checked_refuses():

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from core.errors import InvalidConfig, StoreCorrupt, StoreError, StoreUnavailable
+from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreUnavailable
 from core.settings import Settings
 from core.store import TraceStore
 from core.store.database import Database, sqlite_driver
@@ -111,13 +111,49 @@ def test_many_threads_read_while_one_writes(store: TraceStore):
 
 
 @pytest.mark.parametrize(
-    "url", ["", "nonsense", "mysql://u:geheim@h/db", "sqlite://", "sqlite:///:memory:", "a://b:geheim@c"]
+    "url",
+    [
+        *("", "nonsense", "a://b:geheim@c", "mysql://u:geheim@h/db", "oracle://u:geheim@h/db"),
+        *("sqlite://", "sqlite:///:memory:", "sqlite://u:geheim@/x", "sqlite://host/x"),
+        *("sqlite+aiosqlite:///x", "sqlite+pysqlcipher://:geheim@/x", "postgresql+pg8000://u:geheim@h/d"),
+        *("sqlite:///x?timeout=abc", "sqlite:///x?foo=geheim", "sqlite:///x?mode=memory&uri=true"),
+        *("postgresql://half\udcff/d", f"postgresql://{'x' * 70}/d", "postgresql://h/d?host=a,b&port=1,2,3"),
+        *("postgresql://h:geheim/d", "postgresql://h/d?foo=geheim", "postgresql://h/d?connect_timeout=geheim"),
+    ],
 )
 def test_a_url_that_cannot_be_used_is_refused_with_what_can_be(url: str):
-    with pytest.raises(InvalidConfig, match="CRAFTSCOPE_DB_URL") as caught:
+    with pytest.raises(InvalidConfig) as caught:
         TraceStore(url)
-    assert "sqlite:///" in str(caught.value)
+    assert "CRAFTSCOPE_DB_URL" in str(caught.value)
+    assert "sqlite:///<file>" in str(caught.value) or "postgresql://<user>" in str(caught.value)
     assert "geheim" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_no_option_of_a_url_is_ever_shown(tmp_path: Path):
+    secret = "sslpassword=geheim&options=-cgeheim&oauth_client_secret=geheim&passfile=geheim"
+    url = f"postgresql://tester:geheim@127.0.0.1:1/db?{secret}"
+    database = Database(url)
+    assert database.url.endswith("127.0.0.1:1/db")
+    assert "geheim" not in database.url + database.place + repr(settings(tmp_path, url))
+    database.close()
+
+
+@pytest.mark.parametrize("name", ["half \udcff", "with\0nul"])
+def test_a_file_name_that_sqlite_cannot_open_is_said(tmp_path: Path, name: str):
+    for url in (f"sqlite:///{tmp_path}/{name}", f"sqlite:///{tmp_path}/{name}/x.db"):
+        with pytest.raises(InvalidConfig, match="rename its folder or file") as caught:
+            TraceStore(url)
+        assert str(caught.value).isprintable()
+    with pytest.raises(CraftscopeError, match="CRAFTSCOPE_DATA_DIR") as caught:
+        TraceStore.from_settings(settings(tmp_path / name))
+    assert str(caught.value).isprintable()
+
+
+def test_a_file_may_be_called_anything_else(tmp_path: Path):
+    folder = tmp_path / "what?#&=+ 100%25 @:;,'\" ü\n"
+    with TraceStore.from_settings(settings(folder)) as store:
+        store.create_run(make_run("run-1", ["a-episode"]))
+    assert (folder / "craftscope.db").is_file()
 
 
 def test_a_password_is_never_shown():
@@ -291,6 +327,6 @@ def test_a_backup_taken_with_all_its_files_opens(tmp_path: Path, sqlite_store: T
 
 def test_mistakes_of_the_program_are_not_dressed_up(sqlite_store: TraceStore):
     database: Database = sqlite_store._database
-    with pytest.raises(Exception, match="no such table") as caught, database.reading() as connection:
-        connection.exec_driver_sql("SELECT * FROM nowhere")
+    with pytest.raises(Exception, match="syntax error") as caught, database.reading() as connection:
+        connection.exec_driver_sql("SELEC * FROM runs")
     assert not isinstance(caught.value, StoreError)

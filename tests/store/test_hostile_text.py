@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UnknownEpisode
 from core.store import EpisodeFilter, TraceStore
-from core.types import EpisodeError, Outcome, StopReason
+from core.types import EpisodeError, Outcome, RewardComponent, StopReason
 from tests.store.samples import START, make_decisions, make_run
 
 NASTY = "\x00 half \ud83d '; DROP TABLE runs; -- \u202e 🙂"
@@ -50,3 +50,21 @@ def test_any_text_can_be_asked_for(store: TraceStore):
     assert store.episodes(wanted).rows == ()
     assert store.stop_requested(NASTY)
     assert store.delete_episodes([NASTY]) == 0
+
+
+def test_a_part_of_a_reward_may_be_called_anything(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    store.claim_next(worker="test")
+    recorder = store.recorder("a-episode")
+    initial, decisions = make_decisions(2)
+    recorder.start(START, initial)
+    names = (NASTY, "nul \x00", "half \udcff", "nul \ufffd", "plain")
+    for decision in decisions:
+        parts = tuple(RewardComponent(name, name, 1.0, 2.0, 2.0) for name in names)
+        recorder.record(replace(decision, reward=replace(decision.reward, components=parts)))
+    recorder.finish(Outcome(StopReason.MAX_STEPS, START))
+    cleaned = [name.replace("\x00", "\ufffd").replace("\ud83d", "\ufffd").replace("\udcff", "\ufffd") for name in names]
+    for decision in store.load_episode("a-episode").decisions:
+        assert [part.name for part in decision.reward.components] == cleaned
+        assert [part.kind for part in decision.reward.components] == cleaned
+        assert decision.reward.base == 2.0 * len(names)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.errors import DuplicateId, UnknownEpisode
+from core.errors import DuplicateId, InvalidInput, UnknownEpisode
 from core.store import TraceStore
 from core.types import EpisodeError, EpisodeStatus, QueuedEpisode, StopReason
 from tests.store.samples import START, make_decisions, make_run, make_spec, record_episode
@@ -119,7 +119,7 @@ def test_stopping_needs_something_to_stop(store: TraceStore):
         store.request_stop(run_id="run-1")
     with pytest.raises(UnknownEpisode):
         store.request_stop(episode_id="a-episode")
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidInput, match="either an episode_id or a run_id"):
         store.request_stop()
 
 
