@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-NAMES = ("engine", "scripted", "rollout", "store", "dashboard")
+NAMES = ("engine", "exactness", "random_table", "scripted", "rollout", "store", "dashboard")
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -25,3 +26,13 @@ def inventory_weights() -> dict[str, float]:
 def achievement_count_weights() -> dict[str, float]:
     """Default weight for each count by which an achievement rises (a fresh dict)."""
     return {name: float(weight) for name, weight in _reward_tables()["achievement_count_weights"].items()}
+
+
+def published_scores() -> dict[str, dict[str, Any]]:
+    """Published results by the name of their entry (a fresh dict).
+
+    Each has at least episodes and progress_pct; most have success: achievement -> share of episodes that unlocked it.
+    Sources: the repositories danijar/crafter (scores/) and balrog-ai/experiments, at the commits the file names.
+    """
+    rows = json.loads(files(__name__).joinpath("crafter_scores.json").read_text(encoding="utf-8"))["rows"]
+    return {row["entry"]: row for row in rows}

@@ -99,6 +99,14 @@ def checked_cell(cell: object) -> int:
     return number
 
 
+def checked_count(count: object) -> int:
+    """How many environments. Raises InvalidConfig where it is no whole number from 1."""
+    number = _whole_number(count)
+    if number is None or number < 1:
+        raise InvalidConfig(f"The number of environments is {count!r}; give a whole number from 1.")
+    return number
+
+
 def _length(length: object) -> int:
     number = _whole_number(length)
     if number is None or not 1 <= number <= MAX_LENGTH:

@@ -30,7 +30,7 @@ import struct
 from itertools import chain
 from typing import NamedTuple
 
-from core.env.world import WorldState
+from core.env.state import WorldState
 
 _LABEL = b"craftscope world 1"
 _DIGEST_BYTES = 16

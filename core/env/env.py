@@ -17,7 +17,7 @@ from core.env.rules import ACHIEVEMENTS, ACTIONS, ITEMS, SEMANTIC_NAMES
 from core.env.scene import scene_of
 from core.env.simulation import AGENT_SIZE, Simulation, local_grid
 from core.env.snapshot import pack_snapshot, unpack_snapshot
-from core.env.world import WorldState
+from core.env.state import WorldState
 from core.errors import EngineError, InvalidConfig, did_you_mean
 from core.types import EnvConfig, Scene, StateFacts, StateRecord
 

@@ -1,7 +1,11 @@
-"""Reading and setting the world's random generator, a Mersenne twister.
+"""The world's random generator: numpy's legacy Mersenne twister, as upstream draws from it.
 
-`RandomState.get_state` copies its 624 words one by one, which alone would be a third of a state digest. The same
-words are read at once from the address that numpy gives out for its foreign function interface; a comparison with
+Every draw must come in upstream's order and take as many words as upstream's takes. Two calls stand for slower ones of
+upstream that take the same words and give the same numbers: `sample()` for `uniform()`, and `words() & 3` for
+`randint(0, 4)`.
+
+`RandomState.get_state` copies the twister's 624 words one by one, which alone would be a third of a state digest. The
+same words are read at once from the address that numpy gives out for its foreign function interface; a comparison with
 `get_state`, once in a process, says whether this numpy still lays them out so.
 """
 
@@ -9,29 +13,56 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.world import GeneratorState
+from core.env.state import GeneratorState
 
 KEY_WORDS = 624
 _KEY_BYTES = 4 * KEY_WORDS
+_WORDS_PER_SAMPLE = 2
 
 
-def read_generator(random: np.random.RandomState) -> GeneratorState:
-    """The state of `random`."""
-    return _read_at_once(random) if _can_read_at_once() else _read_by_word(random)
+class WorldRandom:
+    """The generator of one world. Reading its state does not change it.
+
+    sample: a float64 in [0, 1), as `RandomState.uniform()`.
+    word: the next 32 random bits as an int.
+    below: `below(low, high)`, an int from low to high - 1, as `RandomState.randint`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.MT19937(0)
+        self._legacy = np.random.RandomState(self._bits)
+        self._legacy.seed(seed)
+        # The draws are the hottest calls of a step: bound once, called without a layer of our own.
+        self.sample = cast(Callable[[], float], self._legacy.random_sample)
+        self.word = cast(Callable[[], int], self._bits.random_raw)
+        self.below = cast(Callable[[int, int], int], self._legacy.randint)
+
+    def samples(self, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+        """As many samples at once as `shape` has places, filled in C order."""
+        return self._legacy.random_sample(shape)
+
+    def skip_samples(self, count: int) -> None:
+        """Spend `count` samples without making them."""
+        self._bits.random_raw(_WORDS_PER_SAMPLE * count, output=False)
+
+    def read(self) -> GeneratorState:
+        """The state."""
+        return _read_at_once(self._bits) if _can_read_at_once() else _read_by_word(self._legacy)
+
+    def set(self, state: GeneratorState) -> None:
+        """Go on from `state`."""
+        key = np.frombuffer(state.key, "<u4").astype(np.uint32)
+        self._legacy.set_state(("MT19937", key, state.position, 0, 0.0))
 
 
-def set_generator(random: np.random.RandomState, state: GeneratorState) -> None:
-    """Make `random` go on from `state`."""
-    random.set_state(("MT19937", np.frombuffer(state.key, "<u4").astype(np.uint32), state.position, 0, 0.0))
-
-
-def _read_at_once(random: np.random.RandomState) -> GeneratorState:
-    interface = random._bit_generator.ctypes  # pyright: ignore[reportPrivateUsage]  # RandomState has no public name
+def _read_at_once(bits: np.random.MT19937) -> GeneratorState:
+    interface = cast(Any, bits).ctypes
     memory = np.frombuffer(ctypes.string_at(interface.state_address, _KEY_BYTES + 4), "=u4")
     return GeneratorState(memory[:KEY_WORDS].astype("<u4", copy=False).tobytes(), int(memory[KEY_WORDS]))
 
@@ -43,6 +74,7 @@ def _read_by_word(random: np.random.RandomState) -> GeneratorState:
 
 @functools.cache
 def _can_read_at_once() -> bool:
-    random = np.random.RandomState(1)
+    bits = np.random.MT19937(1)
+    random = np.random.RandomState(bits)
     random.random_sample(1000)
-    return _read_at_once(random) == _read_by_word(random)
+    return _read_at_once(bits) == _read_by_word(random)

@@ -1,52 +1,167 @@
-"""Pictures for people, drawn from values with Crafter's own textures and views. Nothing here knows a simulation."""
+"""Pictures of a scene, of the part of the world around the player and of the inventory under it.
+
+Must equal upstream's `LocalView` and `ItemView` pixel for pixel, and in the random numbers that a night takes: one for
+each pixel of the local view, x-major. What makes that exact:
+
+- a thing is blended into its cell's texture in float32 / 255 and cut to bytes;
+- by day the light is a function of the pixel alone, so each different cell is lit once; a night adds noise to each
+  pixel first, but mixes in the picture without noise;
+- the mix is `daylight * canvas + (1 - daylight) * night` in float64, cut to bytes at the end. Sleep cuts to bytes
+  before it takes the colours away.
+
+Nothing here knows a simulation; whose generator the noise comes from is the caller's matter.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from crafter import constants, engine
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageEnhance
 
-from core.env.rules import SEMANTIC_NAMES
+from core.env.rules import ITEMS, SEMANTIC_NAMES
 from core.env.scene import texture_of
-from core.env.world import WorldState
+from core.env.state import WorldState
 from core.types import Scene
 
+Pixels = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
 _TEXTURE_SIZE = 16  # pixels, of every asset
+_OUTSIDE = 127  # the gray of cells outside the world
+_NOISE_LOW, _NOISE_HIGH = 32, 127
+_FEWEST_TILES = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """A thing as upstream's local view looks at it."""
+class Painter:
+    """Draws scenes of one view at one size.
 
-    pos: NDArray[np.int_]
-    texture: str
-    sleeping: bool = False
-
-
-class _SceneWorld:
-    """A scene in the place of the world that upstream's local view draws, with a generator of its own.
-
-    The scene's cells outside the world are margins; what lies inside them is this world's area, from (0, 0).
+    view: width and height in cells, inventory rows included; grid: the part of it that shows the world.
+    size: width and height in pixels.
     """
 
-    def __init__(self, scene: Scene, random: np.random.RandomState) -> None:
-        materials = np.array(scene.materials, np.uint8).reshape(scene.grid)
-        inside = np.argwhere(materials > 0)
-        origin, end = inside.min(0), inside.max(0) + 1
-        self.area = tuple(end - origin)
-        self.random = random
-        self.daylight = scene.daylight
-        self.center = _Drawn(np.array(scene.grid) // 2 - origin, "", scene.sleeping)
-        self.objects = [_Drawn(np.array((s.x, s.y)) - origin, s.texture) for s in scene.sprites]
-        self._materials = materials[origin[0] : end[0], origin[1] : end[1]]
+    def __init__(self, view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> None:
+        self._grid = grid
+        self._size = size
+        self._unit = unit = (size[0] // view[0], size[1] // view[1])
+        self._local = (grid[0] * unit[0], grid[1] * unit[1])
+        left, top = (size[0] - unit[0] * view[0]) // 2, (size[1] - unit[1] * view[1]) // 2
+        self._across = slice(left, left + self._local[0])
+        self._down = slice(top, top + self._local[1])
+        rows = view[1] - grid[1]
+        self._strip_down = slice(top + self._local[1], top + self._local[1] + rows * unit[1])
+        self._items = engine.ItemView(textures(), (view[0], rows))
+        # A tile for each material (its number is the material's id), and for each thing on a material once it is seen.
+        self._tiles = np.zeros((_FEWEST_TILES, unit[1], unit[0], 3), np.uint8)
+        self._nights = np.zeros(self._tiles.shape, np.uint16)
+        self._lit = np.zeros_like(self._tiles)
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._count = 0
+        for material in range(1 + len(constants.materials)):
+            self._add(self._ground(material))
+        self._strip = functools.lru_cache(maxsize=256)(self._make_strip)
+        self._slot = functools.lru_cache(maxsize=1024)(self._make_slot)
 
-    def __getitem__(self, pos: NDArray[np.int_]) -> tuple[str, None]:
-        return SEMANTIC_NAMES[self._materials[tuple(pos)]], None
+    @property
+    def night_samples(self) -> tuple[int, int]:
+        """How many random numbers a picture takes where daylight is below 0.5: one a pixel of the local view."""
+        return self._local
+
+    def draw(
+        self,
+        materials: NDArray[np.uint8],
+        sprites: Iterable[tuple[int, int, str]],
+        inventory: tuple[int, ...],
+        daylight: float,
+        sleeping: bool,
+        samples: Callable[[tuple[int, int]], Floats],
+    ) -> Pixels:
+        """The picture: uint8 (height, width, 3), C-contiguous.
+
+        materials: ids, uint8 of the grid's shape, 0 outside the world. sprites: (x, y, texture) in that grid.
+        inventory: amounts in the order of `rules.ITEMS`. samples: gives random numbers in [0, 1), asked once at night.
+        """
+        cells = materials.T.astype(np.intp)
+        for x, y, texture in sprites:
+            cells[y, x] = self._number(int(cells[y, x]), texture)
+        picture = np.zeros((self._size[1], self._size[0], 3), np.uint8)
+        local = picture[self._down, self._across]
+        if daylight < 0.5:
+            self._paint_night(local, cells, daylight, sleeping, samples(self._local))
+        else:
+            self._paint_day(local, cells, daylight, sleeping)
+        picture[self._strip_down, self._across] = self._strip(inventory)
+        return picture
+
+    def _paint_day(self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool) -> None:
+        seen = list(set(cells.ravel().tolist()))
+        self._lit[seen] = _lit(self._tiles[seen], self._nights[seen], daylight, sleeping)
+        self._lay(local, self._lit, cells)
+
+    def _paint_night(
+        self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool, samples: Floats
+    ) -> None:
+        self._lay(local, self._tiles, cells)
+        noise = (_NOISE_LOW + (_NOISE_HIGH - _NOISE_LOW) * samples).T
+        mask = 2 * (0.5 - daylight) * _vignette(self._local)
+        clear, noise = (1 - mask)[..., None], (mask * noise)[..., None]
+        for start in range(0, len(local), _ROWS_AT_ONCE):  # so that the temporary arrays stay in the cache
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            noisy = clear[rows] * local[rows]
+            noisy += noise[rows]
+            local[rows] = _lit(local[rows], _night(noisy.astype(np.uint8)), daylight, sleeping)
+
+    def _lay(self, local: Pixels, tiles: Pixels, cells: NDArray[np.intp]) -> None:
+        (width, height), (across, down) = self._grid, self._unit
+        local.reshape(height, down, width, across, 3)[:] = tiles[cells].transpose(0, 2, 1, 3, 4)
+
+    def _number(self, material: int, texture: str) -> int:
+        number = self._numbers.get((material, texture))
+        if number is None:
+            tile = _blend(self._tiles[material], self._texture(texture))
+            number = self._numbers[material, texture] = self._add(tile)
+        return number
+
+    def _add(self, tile: Pixels) -> int:
+        number = self._count
+        if number == len(self._tiles):
+            more = np.zeros_like(self._tiles)
+            self._tiles, self._lit = (np.concatenate([tiles, more]) for tiles in (self._tiles, self._lit))
+            self._nights = np.concatenate([self._nights, more.astype(np.uint16)])
+        self._tiles[number] = tile
+        self._nights[number] = _night(tile)
+        self._count += 1
+        return number
+
+    def _ground(self, material: int) -> Pixels:
+        if material == 0:
+            return np.full((self._unit[1], self._unit[0], 3), _OUTSIDE, np.uint8)
+        return self._texture(SEMANTIC_NAMES[material])[..., :3]
+
+    def _texture(self, name: str) -> Pixels:
+        return textures().get(name, self._unit).transpose(1, 0, 2)
+
+    def _make_strip(self, inventory: tuple[int, ...]) -> Pixels:
+        """The inventory. Its slots do not overlap, so that the picture is the sum of pictures of one item each."""
+        slots = [self._slot(index, amount) for index, amount in enumerate(inventory) if amount > 0]
+        empty = np.zeros((self._strip_down.stop - self._strip_down.start, self._local[0], 3), np.uint8)
+        return functools.reduce(np.add, slots, empty)
+
+    def _make_slot(self, index: int, amount: int) -> Pixels:
+        only = {item: amount if at == index else 0 for at, item in enumerate(ITEMS)}
+        return self._items(only, np.array(self._unit)).transpose(1, 0, 2)
+
+
+_ROWS_AT_ONCE = 64
+
+
+@functools.lru_cache(maxsize=8)
+def painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
+    """The painter of a view and a size; what it has drawn once it need not blend again."""
+    return Painter(view, grid, size)
 
 
 def draw_scene(
@@ -57,15 +172,14 @@ def draw_scene(
     view: width and height in cells, inventory rows included. noise_seed: what the night's noise is made of; the same
     numbers give the same picture.
     """
-    world = _SceneWorld(scene, np.random.RandomState(list(noise_seed)))
-    unit = np.array(size) // np.array(view)
-    local = engine.LocalView(world, textures(), scene.grid)(world.center, unit)
-    items = engine.ItemView(textures(), (view[0], view[1] - scene.grid[1]))(scene.inventory, unit)
-    picture = np.concatenate([local, items], 1)
-    canvas = np.zeros((*size, 3), np.uint8)
-    left, top = (np.array(size) - unit * np.array(view)) // 2
-    canvas[left : left + picture.shape[0], top : top + picture.shape[1]] = picture
-    return np.ascontiguousarray(canvas.transpose(1, 0, 2))
+    return painter(view, scene.grid, size).draw(
+        np.array(scene.materials, np.uint8).reshape(scene.grid),
+        [(sprite.x, sprite.y, sprite.texture) for sprite in scene.sprites],
+        tuple(scene.inventory[item] for item in ITEMS),
+        scene.daylight,
+        scene.sleeping,
+        np.random.RandomState(list(noise_seed)).random_sample,
+    )
 
 
 def draw_world(state: WorldState, cell: int) -> NDArray[np.uint8]:
@@ -74,8 +188,8 @@ def draw_world(state: WorldState, cell: int) -> NDArray[np.uint8]:
     tiles = np.stack([_tile(name, cell)[..., :3] for name in SEMANTIC_NAMES[: 1 + len(constants.materials)]])
     canvas = tiles[state.materials.T].transpose(0, 2, 1, 3, 4).reshape(height * cell, width * cell, 3)
     for thing in state.things:
-        tile = _tile(texture_of(thing, state.player.sleeping), cell).astype(np.float32)
         under = canvas[thing.y * cell : (thing.y + 1) * cell, thing.x * cell : (thing.x + 1) * cell]
+        tile = _tile(texture_of(thing, state.player.sleeping), cell).astype(np.float32)
         alpha = tile[..., 3:] / 255
         under[:] = (alpha * tile[..., :3] + (1 - alpha) * under).astype(np.uint8)
     return canvas
@@ -95,3 +209,47 @@ def _tile(name: str, cell: int) -> NDArray[np.uint8]:
     resample = Image.Resampling.BOX if cell < _TEXTURE_SIZE else Image.Resampling.NEAREST
     image = Image.fromarray(np.ascontiguousarray(original)).convert("RGBA").resize((cell, cell), resample)
     return np.asarray(image)
+
+
+def _blend(ground: Pixels, texture: Pixels) -> Pixels:
+    if texture.shape[-1] != 4:
+        return texture
+    alpha = texture[..., 3:].astype(np.float32) / 255
+    over, under = texture[..., :3].astype(np.float32) / 255, ground.astype(np.float32) / 255
+    return (255 * (alpha * over + (1 - alpha) * under)).astype(np.uint8)
+
+
+def _lit(canvas: Pixels, night: NDArray[np.uint16], daylight: float, sleeping: bool) -> Floats:
+    """`canvas` in the light of the hour; `night` is what `_night` gives for it, with noise or without."""
+    mixed = daylight * canvas.astype(np.float64)
+    # Half of a sum, as halving is exact at any place in the product.
+    mixed += (0.5 * (1 - daylight)) * night
+    return 0.5 * _gray(mixed.astype(np.uint8)) + _SLEEP_TINT if sleeping else mixed
+
+
+def _night(canvas: Pixels) -> NDArray[np.uint16]:
+    """Twice what a night looks like: pale colours, as Pillow makes them, and a tint."""
+    pale = np.asarray(ImageEnhance.Color(_image(canvas)).enhance(0.4)).reshape(canvas.shape)
+    return pale + _NIGHT_TINT
+
+
+_NIGHT_TINT = np.array((0, 16, 64), np.uint16)
+_SLEEP_TINT = 0.5 * np.array((0, 0, 16))
+
+
+def _gray(canvas: Pixels) -> Pixels:
+    """Without colours, as Pillow converts them: (..., 3) to (..., 1)."""
+    return np.asarray(_image(canvas).convert("L")).reshape(*canvas.shape[:-1], 1)
+
+
+def _image(canvas: Pixels) -> Image.Image:
+    """One picture of all pixels, whatever their arrangement."""
+    return Image.fromarray(canvas.reshape(-1, canvas.shape[-2], 3))
+
+
+@functools.lru_cache(maxsize=8)
+def _vignette(shape: tuple[int, int]) -> Floats:
+    """How strong the noise is at each pixel, (height, width): none in the middle."""
+    across, down = (np.linspace(-1, 1, side) for side in shape)
+    squares: Floats = across[None, :] ** 2 + down[:, None] ** 2
+    return 1 - np.exp(-0.5 * squares / (0.5**2))

@@ -65,6 +65,8 @@ SEMANTIC_IDS: dict[str, int] = {name: id_ for id_, name in enumerate(SEMANTIC_NA
 # The four directions a player can look in, as (dx, dy); y grows downwards.
 DIRECTIONS: dict[str, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
+RIPE_AGE = 300  # steps; a plant older than this can be eaten (`Plant.ripe`)
+
 # A day has this many steps.
 DAY_LENGTH = 300
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.env.rules import DIRECTIONS, ITEMS
-from core.env.world import ARROW, COW, PLANT, PLAYER, SKELETON, ZOMBIE, Thing, WorldState
+from core.env.rules import DIRECTIONS, ITEMS, RIPE_AGE
+from core.env.state import ARROW, COW, PLANT, PLAYER, SKELETON, ZOMBIE, Thing, WorldState
 from core.types import Scene, Sprite
-
-_RIPE_AGE = 300  # a plant older than this can be eaten (upstream's Plant.ripe)
 
 _DIRECTION_NAMES = {offset: name for name, offset in DIRECTIONS.items()}
 _FIXED_TEXTURES = {COW: "cow", ZOMBIE: "zombie", SKELETON: "skeleton"}
@@ -41,7 +39,7 @@ def texture_of(thing: Thing, sleeping: bool) -> str:
     if thing.kind == ARROW:
         return f"arrow-{_direction_of(thing)}"
     if thing.kind == PLANT:
-        return "plant-ripe" if thing.counter > _RIPE_AGE else "plant"
+        return "plant-ripe" if thing.counter > RIPE_AGE else "plant"
     return _FIXED_TEXTURES[thing.kind]
 
 

@@ -21,7 +21,7 @@ import zstandard
 
 from core.env.generator import KEY_WORDS
 from core.env.rules import ACHIEVEMENTS, DIRECTIONS, ENGINE_VERSION, ITEMS, MATERIALS, MAX_ITEM
-from core.env.world import (
+from core.env.state import (
     ARROW,
     CHUNK_SIZE,
     COW,

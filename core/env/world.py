@@ -1,116 +1,193 @@
-"""The values that decide how an episode goes on. Everything else here is derived from them.
+"""The world while it is played: materials, things and chunks.
 
-A simulation gives its state out as a `WorldState` and takes one back; digests, snapshots, scenes and observations
-look at nothing else, so that another engine inside changes none of them.
+Must equal upstream's `engine.World` with ordered chunks in what stands where, in the order of things (by creation) and
+in the order of each chunk's members (by entering; who comes back goes last). Balancing picks from the latter by number,
+so an order that differs is another course.
+
+Cells are numbers: the maps are flat and padded with cells of no material, so that a step in any direction from any cell
+is one addition and needs no check for the edge.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.rules import SEMANTIC_IDS
+from core.env.generator import WorldRandom
+from core.env.objects import Thing
+from core.env.rules import SEMANTIC_IDS, SEMANTIC_NAMES
+from core.env.state import CHUNK_SIZE
 
-PLAYER = SEMANTIC_IDS["player"]
-COW = SEMANTIC_IDS["cow"]
-ZOMBIE = SEMANTIC_IDS["zombie"]
-SKELETON = SEMANTIC_IDS["skeleton"]
-ARROW = SEMANTIC_IDS["arrow"]
-PLANT = SEMANTIC_IDS["plant"]
-
-CHUNK_SIZE = (12, 12)  # cells; the population of each chunk is balanced by itself
+_GRASS, _PATH = SEMANTIC_IDS["grass"], SEMANTIC_IDS["path"]
 
 
-class Thing(NamedTuple):
-    """The player, a creature, an arrow or a plant.
+class Chunk:
+    """A part of the world whose population is balanced by itself.
 
-    kind: its semantic id. facing: (0, 0) for what has none.
-    counter: a zombie's cooldown, a skeleton's reload time, a plant's age; 0 for others.
+    members: the things in it, in order of their entering. counts: how many of them are of each kind.
+    grass, path: how many cells of that material it has.
     """
 
-    kind: int
-    x: int
-    y: int
-    health: int
-    facing_x: int
-    facing_y: int
-    counter: int
+    __slots__ = ("counts", "grass", "members", "path", "x", "x_end", "y", "y_end")
+
+    def __init__(self, x: int, y: int, x_end: int, y_end: int, grass: int, path: int) -> None:
+        self.x, self.y, self.x_end, self.y_end = x, y, x_end, y_end
+        self.grass, self.path = grass, path
+        self.counts = [0] * len(SEMANTIC_NAMES)
+        self.members: dict[Thing, None] = {}
 
 
-class Chunk(NamedTuple):
-    """A chunk that has held a thing at some time: its upper left cell, and the ranks in `WorldState.things` of those
-    that are in it now, in order of their entering."""
+class World:
+    """One world.
 
-    x: int
-    y: int
-    members: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratorState:
-    """State of a Mersenne twister: `key` is 624 little-endian uint32, `position` 0 to 624."""
-
-    key: bytes
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerState:
-    """What the player carries, has done and feels. Tuples are in the order of `rules.ITEMS` and `ACHIEVEMENTS`."""
-
-    inventory: tuple[int, ...]
-    achievement_counts: tuple[int, ...]
-    sleeping: bool
-    hunger: float
-    thirst: float
-    fatigue: float
-    recover: float
-    last_health: int  # at the end of the player's last update, before what stands around could hit
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WorldState:
-    """All values, and nothing but values.
-
-    materials: uint8 (width, height), indexed [x][y], ids 1 to 12 as in `rules.SEMANTIC_NAMES`.
-    things: in order of creation, the player first.
-    chunks: in order of first insertion; chunks that never held a thing are absent, emptied ones are not.
-    unlocked: achievements for which the environment has paid, in the order of `rules.ACHIEVEMENTS`.
-    rewarded_health: the health from which the next reward's change is counted.
+    material: the material id of each padded cell, 0 outside. semantic: the same with things' ids on top.
+    things: in order of creation. thing_at: padded cell -> thing.
+    chunks: those that have held a thing at some time, in order of first insertion.
+    daylight: 0 (darkest) to 1.
     """
 
-    seed: int
-    episode: int
-    step: int
-    generator: GeneratorState
-    materials: NDArray[np.uint8]
-    things: tuple[Thing, ...]
-    chunks: tuple[Chunk, ...]
-    player: PlayerState
-    unlocked: tuple[bool, ...]
-    rewarded_health: int
+    def __init__(self, materials: NDArray[np.uint8], random: WorldRandom, margin: int) -> None:
+        self.random = random
+        self.area = width, height = materials.shape[0], materials.shape[1]
+        self.margin = margin
+        self.stride = height + 2 * margin
+        padded = np.zeros((width + 2 * margin, self.stride), np.uint8)
+        padded[margin : margin + width, margin : margin + height] = materials
+        self.material: bytearray = bytearray(padded)
+        self.semantic: bytearray = bytearray(padded)
+        self.daylight: float = 0.0
+        self.things: dict[Thing, None] = {}
+        self.thing_at: dict[int, Thing] = {}
+        self.chunks: dict[Chunk, None] = {}
+        self.material_map = self._map(self.material)
+        inside = slice(margin, margin + width), slice(margin, margin + height)
+        self._materials, self._semantics = self.material_map[inside], self._map(self.semantic)[inside]
+        self.directions = ((-1, 0, -self.stride), (1, 0, self.stride), (0, -1, -1), (0, 1, 1))
+        ids, bounds = _layout(self.area, margin)
+        self._chunk_ids = ids
+        grass, path = (_count_by_chunk(padded == name, ids, len(bounds)) for name in (_GRASS, _PATH))
+        self._all_chunks = [Chunk(*ends, grass[at], path[at]) for at, ends in enumerate(bounds)]
 
-    @property
-    def position(self) -> tuple[int, int]:
-        """Where the player stands, (x, y)."""
-        return self.things[0].x, self.things[0].y
+    def cell(self, x: int, y: int) -> int:
+        """The padded cell at (x, y)."""
+        return (x + self.margin) * self.stride + y + self.margin
 
-    @property
-    def facing(self) -> tuple[int, int]:
-        """Where the player looks, (dx, dy)."""
-        return self.things[0].facing_x, self.things[0].facing_y
+    def materials(self) -> NDArray[np.uint8]:
+        """A copy of the material ids, uint8 (width, height)."""
+        return self._materials.copy()
 
-    @property
-    def area(self) -> tuple[int, int]:
-        """Width and height of the world in cells."""
-        return self.materials.shape[0], self.materials.shape[1]
+    def semantics(self) -> NDArray[np.uint8]:
+        """A copy of the semantic ids, uint8 (width, height)."""
+        return self._semantics.copy()
 
-    def semantic(self) -> NDArray[np.uint8]:
-        """A new uint8 (width, height) map of materials with the things on them, indexed [x][y]."""
-        semantic = self.materials.copy()
-        for thing in self.things:
-            semantic[thing.x, thing.y] = thing.kind
-        return semantic
+    def around(self, x: int, y: int, width: int, height: int) -> NDArray[np.uint8]:
+        """A view of the material ids, uint8 (width, height), of the cells around (x, y). Not to be kept or changed."""
+        left, top = x + self.margin - width // 2, y + self.margin - height // 2
+        return self.material_map[left : left + width, top : top + height]
+
+    def nearby(self, x: int, y: int) -> set[int]:
+        """The materials within one cell of (x, y).
+
+        Nothing where x or y is 0: upstream's slice begins at -1 there, which means the far end, and is empty. Nothing
+        can be made on these two edges.
+        """
+        return set(self._materials[x - 1 : x + 2, y - 1 : y + 2].ravel().tolist())
+
+    def add(self, thing: Thing) -> None:
+        """Put a new thing where it says it is."""
+        self.things[thing] = None
+        self.thing_at[thing.cell] = thing
+        self.semantic[thing.cell] = thing.kind
+        chunk = self.chunk_at(thing.cell)
+        self._enter(chunk, thing)
+
+    def remove(self, thing: Thing) -> None:
+        """Take a thing out of the world, once."""
+        if thing.is_removed:
+            return
+        del self.things[thing]
+        del self.thing_at[thing.cell]
+        self.semantic[thing.cell] = self.material[thing.cell]
+        self._leave(self.chunk_at(thing.cell), thing)
+        thing.is_removed = True
+
+    def move(self, thing: Thing, direction: tuple[int, int, int]) -> None:
+        """Move a thing by one cell to a free one. One that is removed stays where it was."""
+        if thing.is_removed:
+            return
+        old = thing.cell
+        new = old + direction[2]
+        del self.thing_at[old]
+        self.thing_at[new] = thing
+        semantic = self.semantic
+        semantic[old] = self.material[old]
+        semantic[new] = thing.kind
+        ids = self._chunk_ids
+        if ids[old] != ids[new]:
+            self._leave(self._all_chunks[ids[old]], thing)
+            self._enter(self._all_chunks[ids[new]], thing)
+        thing.x += direction[0]
+        thing.y += direction[1]
+        thing.cell = new
+
+    def set_material(self, cell: int, material: int) -> None:
+        """Change the material of a cell on which no thing stands."""
+        chunk, old = self.chunk_at(cell), self.material[cell]
+        chunk.grass += (material == _GRASS) - (old == _GRASS)
+        chunk.path += (material == _PATH) - (old == _PATH)
+        self.material[cell] = self.semantic[cell] = material
+
+    def chunk_at(self, cell: int) -> Chunk:
+        """The chunk of a padded cell inside the world."""
+        return self._all_chunks[self._chunk_ids[cell]]
+
+    def hold(self, x: int, y: int, members: list[Thing]) -> None:
+        """Note that the chunk whose upper left cell is (x, y) has held things, and which it holds now, in order."""
+        chunk = self.chunk_at(self.cell(x, y))
+        self.chunks[chunk] = None
+        for thing in members:
+            self._enter(chunk, thing)
+
+    def place(self, thing: Thing) -> None:
+        """As `add`, for one whose chunk is told by `hold`."""
+        self.things[thing] = None
+        self.thing_at[thing.cell] = thing
+        self.semantic[thing.cell] = thing.kind
+
+    def _enter(self, chunk: Chunk, thing: Thing) -> None:
+        self.chunks[chunk] = None
+        chunk.members[thing] = None
+        chunk.counts[thing.kind] += 1
+
+    def _leave(self, chunk: Chunk, thing: Thing) -> None:
+        del chunk.members[thing]
+        chunk.counts[thing.kind] -= 1
+
+    def _map(self, cells: bytearray) -> NDArray[np.uint8]:
+        return np.frombuffer(cells, np.uint8).reshape(-1, self.stride)
+
+
+@functools.lru_cache(maxsize=16)
+def _layout(area: tuple[int, int], margin: int) -> tuple[tuple[int, ...], tuple[tuple[int, int, int, int], ...]]:
+    """The chunk number of each padded cell (-1 outside), and (x, y, x_end, y_end) of each chunk."""
+    (width, height), (step_x, step_y) = area, CHUNK_SIZE
+    ids = np.full((width + 2 * margin, height + 2 * margin), -1, np.int64)
+    bounds: list[tuple[int, int, int, int]] = []
+    for x in range(0, width, step_x):
+        for y in range(0, height, step_y):
+            x_end, y_end = min(x + step_x, width), min(y + step_y, height)
+            ids[x + margin : x_end + margin, y + margin : y_end + margin] = len(bounds)
+            bounds.append((x, y, x_end, y_end))
+    return tuple(ids.ravel().tolist()), tuple(bounds)
+
+
+def _count_by_chunk(mask: NDArray[np.bool_], ids: tuple[int, ...], chunks: int) -> list[int]:
+    cells = np.flatnonzero(mask)
+    return np.bincount(_as_array(ids)[cells], minlength=chunks).tolist()
+
+
+@functools.lru_cache(maxsize=16)
+def _as_array(ids: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.array(ids)

@@ -11,7 +11,7 @@ import pytest
 
 from core.env import CrafterEnv
 from core.env.snapshot import pack_snapshot, unpack_snapshot
-from core.env.world import WorldState
+from core.env.state import WorldState
 from core.types import EnvConfig
 
 SEED = 42

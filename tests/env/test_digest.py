@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.env.digest import Digests, digests
-from core.env.world import ARROW, COW, PLAYER, Chunk, GeneratorState, PlayerState, Thing, WorldState
+from core.env.state import ARROW, COW, PLAYER, Chunk, GeneratorState, PlayerState, Thing, WorldState
 from tests.env.conftest import EnvMaker, first_state
 
 # A world of 3 x 2 cells that no game would reach, with every value different from its neighbours.

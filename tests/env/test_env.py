@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 from core.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, ACTIONS, INITIAL_ITEM
-from core.env.world import WorldState
+from core.env.state import WorldState
 from core.errors import EngineError, InvalidConfig, InvalidInput, InvalidSeeds
 from core.types import EnvConfig
 from tests.env.conftest import SEED, EnvMaker

@@ -1,27 +1,41 @@
-"""The generator's state is read whole, by the quick way and by the plain one."""
+"""The world's generator draws as numpy's legacy one does, and is read without being changed."""
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
-import pytest
 
-from core.env import generator
-from core.env.generator import read_generator, set_generator
+from core.env.generator import WorldRandom
 
-
-@pytest.mark.parametrize("draws", [0, 1, 623, 624, 625, 5_000])
-def test_both_ways_of_reading_agree_with_numpy(monkeypatch: pytest.MonkeyPatch, draws: int) -> None:
-    random = np.random.RandomState(draws)
-    random.randint(0, 4, size=draws)
-    quick = read_generator(random)
-    monkeypatch.setattr(generator, "_can_read_at_once", lambda: False)
-    assert read_generator(random) == quick
-    assert quick.position == random.get_state(legacy=False)["state"]["pos"]
+SEED = 7
 
 
-def test_a_set_generator_goes_on_identically() -> None:
-    random = np.random.RandomState(3)
-    random.random_sample(777)
-    other = np.random.RandomState(4)
-    set_generator(other, read_generator(random))
-    assert np.array_equal(other.random_sample(2_000), random.random_sample(2_000))
+def test_every_draw_equals_the_slower_call_of_upstream() -> None:
+    ours, upstream = WorldRandom(SEED), np.random.RandomState(SEED)
+    for high in range(1, 200):
+        assert ours.sample() == upstream.uniform()
+        assert ours.word() & 3 == upstream.randint(0, 4)
+        assert ours.below(0, high) == upstream.randint(0, high)
+    assert np.array_equal(32 + 95 * ours.samples((9, 7)), upstream.uniform(32, 127, (9, 7)))
+    ours.skip_samples(1001)
+    upstream.uniform(32, 127, 1001)
+    assert ours.sample() == upstream.uniform()
+
+
+def test_the_state_is_that_of_numpy_and_reading_it_changes_nothing() -> None:
+    ours, upstream = WorldRandom(SEED), np.random.RandomState(SEED)
+    for count in (0, 1, 311, 312, 1000):
+        ours.skip_samples(count)
+        upstream.random_sample(count)
+        _, key, position, *_ = cast(tuple[Any, ...], upstream.get_state(legacy=True))
+        state = ours.read()
+        assert (state.key, state.position) == (key.astype("<u4").tobytes(), position)
+    assert ours.sample() == upstream.random_sample()
+
+
+def test_a_generator_goes_on_from_a_state() -> None:
+    ours, other = WorldRandom(SEED), WorldRandom(SEED + 1)
+    ours.skip_samples(100)
+    other.set(ours.read())
+    assert [other.sample() for _ in range(700)] == [ours.sample() for _ in range(700)]

@@ -9,7 +9,7 @@ import pytest
 
 from core.env.observation import NEAREST_KINDS, as_text, find_nearest, local_names
 from core.env.rules import SEMANTIC_IDS
-from core.env.world import Chunk, WorldState
+from core.env.state import Chunk, WorldState
 from tests.env.conftest import EnvMaker, first_state
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.env.render import textures
-from core.env.world import Chunk, WorldState
+from core.env.state import Chunk, WorldState
 from core.errors import InvalidConfig
 from tests.env.conftest import EnvMaker
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.env.scene import scene_of, texture_of
-from core.env.world import ARROW, COW, PLANT, PLAYER, Thing, WorldState
+from core.env.state import ARROW, COW, PLANT, PLAYER, Thing, WorldState
 from core.types import Sprite
 from tests.env.conftest import EnvMaker, first_state
 

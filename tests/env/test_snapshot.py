@@ -17,7 +17,7 @@ import zstandard
 from core.env import CrafterEnv
 from core.env.digest import digests
 from core.env.snapshot import pack_snapshot, unpack_snapshot
-from core.env.world import ARROW, PLANT, SKELETON, ZOMBIE, Chunk, Thing, WorldState
+from core.env.state import ARROW, PLANT, SKELETON, ZOMBIE, Chunk, Thing, WorldState
 from core.errors import InvalidSnapshot
 from core.types import EnvConfig
 from tests.env.conftest import EnvMaker, first_snapshot, first_state

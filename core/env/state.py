@@ -1,0 +1,116 @@
+"""The values that decide how an episode goes on. Everything else here is derived from them.
+
+A simulation gives its state out as a `WorldState` and takes one back; digests, snapshots, scenes and observations
+look at nothing else, so that another engine inside changes none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.env.rules import SEMANTIC_IDS
+
+PLAYER = SEMANTIC_IDS["player"]
+COW = SEMANTIC_IDS["cow"]
+ZOMBIE = SEMANTIC_IDS["zombie"]
+SKELETON = SEMANTIC_IDS["skeleton"]
+ARROW = SEMANTIC_IDS["arrow"]
+PLANT = SEMANTIC_IDS["plant"]
+
+CHUNK_SIZE = (12, 12)  # cells; the population of each chunk is balanced by itself
+
+
+class Thing(NamedTuple):
+    """The player, a creature, an arrow or a plant.
+
+    kind: its semantic id. facing: (0, 0) for what has none.
+    counter: a zombie's cooldown, a skeleton's reload time, a plant's age; 0 for others.
+    """
+
+    kind: int
+    x: int
+    y: int
+    health: int
+    facing_x: int
+    facing_y: int
+    counter: int
+
+
+class Chunk(NamedTuple):
+    """A chunk that has held a thing at some time: its upper left cell, and the ranks in `WorldState.things` of those
+    that are in it now, in order of their entering."""
+
+    x: int
+    y: int
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorState:
+    """State of a Mersenne twister: `key` is 624 little-endian uint32, `position` 0 to 624."""
+
+    key: bytes
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerState:
+    """What the player carries, has done and feels. Tuples are in the order of `rules.ITEMS` and `ACHIEVEMENTS`."""
+
+    inventory: tuple[int, ...]
+    achievement_counts: tuple[int, ...]
+    sleeping: bool
+    hunger: float
+    thirst: float
+    fatigue: float
+    recover: float
+    last_health: int  # at the end of the player's last update, before what stands around could hit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldState:
+    """All values, and nothing but values.
+
+    materials: uint8 (width, height), indexed [x][y], ids 1 to 12 as in `rules.SEMANTIC_NAMES`.
+    things: in order of creation, the player first.
+    chunks: in order of first insertion; chunks that never held a thing are absent, emptied ones are not.
+    unlocked: achievements for which the environment has paid, in the order of `rules.ACHIEVEMENTS`.
+    rewarded_health: the health from which the next reward's change is counted.
+    """
+
+    seed: int
+    episode: int
+    step: int
+    generator: GeneratorState
+    materials: NDArray[np.uint8]
+    things: tuple[Thing, ...]
+    chunks: tuple[Chunk, ...]
+    player: PlayerState
+    unlocked: tuple[bool, ...]
+    rewarded_health: int
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Where the player stands, (x, y)."""
+        return self.things[0].x, self.things[0].y
+
+    @property
+    def facing(self) -> tuple[int, int]:
+        """Where the player looks, (dx, dy)."""
+        return self.things[0].facing_x, self.things[0].facing_y
+
+    @property
+    def area(self) -> tuple[int, int]:
+        """Width and height of the world in cells."""
+        return self.materials.shape[0], self.materials.shape[1]
+
+    def semantic(self) -> NDArray[np.uint8]:
+        """A new uint8 (width, height) map of materials with the things on them, indexed [x][y]."""
+        semantic = self.materials.copy()
+        for thing in self.things:
+            semantic[thing.x, thing.y] = thing.kind
+        return semantic

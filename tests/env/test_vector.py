@@ -1,0 +1,69 @@
+"""A batch of worlds is the same worlds, one by one, in gymnasium's vector API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import SyncVectorEnv
+
+from core.env import CrafterEnv, CrafterVectorEnv
+from core.errors import InvalidConfig
+
+AREA = (24, 24)  # small worlds are made and left quickly
+SEEDS: list[int | None] = [3, 11, 5]
+
+
+def _actions(steps: int) -> np.ndarray:
+    return np.random.RandomState(0).randint(0, 17, (steps, len(SEEDS)))
+
+
+def test_its_worlds_are_those_of_single_environments() -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA, length=40)
+    singles = [CrafterEnv(AREA, length=40) for _ in SEEDS]
+    observations, _ = batch.reset(seed=SEEDS)
+    expected = [env.reset(seed=seed)[0] for env, seed in zip(singles, SEEDS, strict=True)]
+    assert np.array_equal(observations, expected)
+    is_over = [False] * len(SEEDS)
+    for actions in _actions(90):
+        observations, rewards, terminated, truncated, infos = batch.step(actions)
+        for at, (env, action) in enumerate(zip(singles, actions, strict=True)):
+            if is_over[at]:  # the step after an end is the reset
+                observation, info = env.reset()
+                reward, ended, cut = 0.0, False, False
+            else:
+                observation, reward, ended, cut, info = env.step(action)
+            is_over[at] = ended or cut
+            assert np.array_equal(observations[at], observation)
+            assert (rewards[at], terminated[at], truncated[at]) == (reward, ended, cut)
+            assert infos["inventory"]["food"][at] == info["inventory"]["food"]
+            assert np.array_equal(infos["semantic"][at], info["semantic"])
+        assert batch.call("state_digest") == tuple(env.state_digest() for env in singles)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_infos_have_the_form_that_gymnasium_gives_them(mode: str) -> None:
+    ours = CrafterVectorEnv(len(SEEDS), AREA, length=5, autoreset_mode=mode)
+    gymnasiums = SyncVectorEnv([lambda: CrafterEnv(AREA, length=5)] * len(SEEDS), autoreset_mode=mode)
+    _assert_same(ours.reset(seed=SEEDS)[1], gymnasiums.reset(seed=SEEDS)[1])
+    for actions in _actions(12):
+        _assert_same(ours.step(actions)[4], gymnasiums.step(actions)[4])
+
+
+def _assert_same(ours: Any, theirs: Any) -> None:
+    if isinstance(theirs, dict):
+        assert list(ours) == list(theirs)
+        for name in theirs:
+            _assert_same(ours[name], theirs[name])
+    elif theirs.dtype == object:
+        for one, other in zip(ours, theirs, strict=True):
+            assert np.array_equal(one, other)
+    else:
+        assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, "3", True])
+def test_a_number_of_environments_that_cannot_be_is_refused(count: object) -> None:
+    with pytest.raises(InvalidConfig, match="The number of environments"):
+        CrafterVectorEnv(count)  # pyright: ignore[reportArgumentType]
