@@ -125,6 +125,12 @@ class OrderedUpstream(crafter.Env):
         picture, reward, _, _ = self.step(action)
         return self._picture(picture), float(reward)
 
+    def picture_at(self, step: int, size: tuple[int, int], random: np.random.RandomState) -> NDArray[np.uint8]:
+        """What upstream draws of this world at `size` if `step` is the time and `random` gives the night's noise."""
+        self._step, self._world.random, self._size = step, random, np.array(size)
+        self._update_time()
+        return self.render()
+
     @property
     def is_dead(self) -> bool:
         """True where the player has no health left."""

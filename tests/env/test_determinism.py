@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 from core.env import CrafterEnv
+from core.env.rules import ACTIONS
 from tests.env.conftest import EnvMaker
 
 ROOT = Path(__file__).parent.parent.parent
-GOLDENS: list[dict[str, Any]] = json.loads((ROOT / "tests" / "data" / "engine_digests.json").read_text())
+DATA = ROOT / "tests" / "data"
+GOLDENS: list[dict[str, Any]] = json.loads((DATA / "engine_digests.json").read_text())
+RECORDED: list[dict[str, Any]] = json.loads((DATA / "recorded_by_0_1_0.json").read_text())["episodes"]
 
 DUSK = 140  # eight steps later it is dark enough for upstream's noise, which draws from the world's generator
 
@@ -53,6 +56,7 @@ def test_a_thousand_random_steps_equal_ordered_upstream(golden: dict[str, Any]) 
 
 WALK = """
 from core.env import CrafterEnv
+from core.env.rules import ACTIONS
 env = CrafterEnv(area=(40, 40), observe=False)
 env.reset(seed=7)
 for step in range(120):
@@ -112,3 +116,13 @@ def test_another_seed_or_episode_is_another_world() -> None:
             env.reset(seed=seed, options={"episode": episode})
             digests.add(env.state_digest())
     assert len(digests) == 6
+
+
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: f"seed {recorded['seed']}")
+def test_an_episode_recorded_before_is_simulated_again_exactly(recorded: dict[str, Any]) -> None:
+    env = CrafterEnv(observe=False)
+    env.reset(seed=recorded["seed"])
+    assert env.state_digest() == recorded["initial"]
+    for step, (action, digest) in enumerate(zip(recorded["actions"], recorded["digests"], strict=True)):
+        env.step(ACTIONS.index(action))
+        assert env.state_digest() == digest, f"step {step}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from core.env.render import textures
 from core.env.state import Chunk, WorldState
 from core.errors import InvalidConfig
-from tests.env.conftest import EnvMaker
+from core.types import EnvConfig
+from tests.env.conftest import SEED, EnvMaker
+from tests.env.ordered_upstream import OrderedUpstream
 
 
 def _in_the_corner(state: WorldState) -> WorldState:
@@ -38,6 +41,20 @@ def test_at_night_only_the_noise_differs_from_the_agents(env_at: EnvMaker) -> No
     assert not np.array_equal(picture, observation)
     assert np.array_equal(picture[49:], observation[49:])  # the inventory
     assert abs(picture.mean() - observation.mean()) < 2.0
+
+
+@functools.cache
+def _first_world_of_upstream() -> OrderedUpstream:
+    upstream = OrderedUpstream(EnvConfig(), draws_picture=False)
+    upstream.start(SEED, 1)
+    return upstream
+
+
+@pytest.mark.parametrize("step", [20, 200], ids=["by day", "by night"])
+@pytest.mark.parametrize("size", [(64, 64), (270, 270), (512, 512), (301, 200)], ids=str)
+def test_at_any_size_a_picture_is_upstreams(env_at: EnvMaker, step: int, size: tuple[int, int]) -> None:
+    expected = _first_world_of_upstream().picture_at(step, size, np.random.RandomState([SEED, 1, step]))
+    assert np.array_equal(env_at(step).render(size), expected)
 
 
 def test_a_state_has_one_picture_at_a_size(env_at: EnvMaker) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import zstandard
 
 from core.env import CrafterEnv
 from core.env.digest import digests
+from core.env.rules import ACTIONS
 from core.env.snapshot import pack_snapshot, unpack_snapshot
 from core.env.state import ARROW, PLANT, SKELETON, ZOMBIE, Chunk, Thing, WorldState
 from core.errors import InvalidSnapshot
@@ -207,3 +208,38 @@ def test_a_snapshot_that_unpacks_without_end_is_refused() -> None:
 def test_a_snapshot_is_small_and_names_its_environment() -> None:
     assert len(first_snapshot()) < 8_000
     assert _values()["config"] == json.loads(json.dumps(asdict(CONFIG)))
+
+
+def _walked(env: CrafterEnv, steps: range) -> Iterator[str]:
+    """A walk with long sleeps, through the seed's next world after each death; the state digest after each step."""
+    for step in steps:
+        action = ACTIONS.index("sleep") if step % 300 >= 120 else int(np.random.RandomState(step).randint(17))
+        terminated = env.step(action)[2]
+        if terminated:
+            env.reset()
+        yield env.state_digest()
+
+
+def test_from_twenty_points_a_restored_episode_goes_on_for_500_steps_as_it_did() -> None:
+    env = CrafterEnv(area=(40, 40), observe=False)
+    env.reset(seed=8)
+    points, digests, met = {}, [], set()
+    for start in range(0, 2_000, 100):
+        points[start] = env.snapshot()
+        met |= _circumstances(unpack_snapshot(points[start], env.config))
+        digests += _walked(env, range(start, start + 100))
+    digests += _walked(env, range(2_000, 2_500))
+    assert met == {"night", "day", "asleep", "awake", "emptied chunk", "later world"}
+    for start, blob in points.items():
+        restored = CrafterEnv(area=(40, 40), observe=False)
+        restored.restore(blob)
+        assert list(_walked(restored, range(start, start + 500))) == digests[start : start + 500]
+
+
+def _circumstances(state: WorldState) -> set[str]:
+    return {
+        "night" if 148 <= state.step % 300 <= 272 else "day",
+        "asleep" if state.player.sleeping else "awake",
+        *(["emptied chunk"] if any(not chunk.members for chunk in state.chunks) else []),
+        *(["later world"] if state.episode > 1 else []),
+    }
