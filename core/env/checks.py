@@ -131,6 +131,8 @@ def _pair(value: object, name: str, unit: str, low: int, high: int) -> tuple[int
 
 def _whole_number(value: object) -> int | None:
     """The int in `value`; None for bool, text, floats and everything else that only looks like a number."""
+    if type(value) is int:  # nearly always, and asked at every step
+        return value
     if isinstance(value, np.integer):
         return int(cast(SupportsInt, value))
     return value if isinstance(value, int) and not isinstance(value, bool) else None

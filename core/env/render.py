@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from crafter import constants, engine
 from numpy.typing import NDArray
-from PIL import Image, ImageEnhance
+from PIL import Image
 
 from core.env.rules import ITEMS, SEMANTIC_NAMES
 from core.env.scene import texture_of
@@ -29,9 +30,12 @@ from core.types import Scene
 
 Pixels = NDArray[np.uint8]
 Floats = NDArray[np.float64]
+_Number = TypeVar("_Number", bound=np.generic)
 
 _TEXTURE_SIZE = 16  # pixels, of every asset
 _OUTSIDE = 127  # the gray of cells outside the world
+_NIGHT_TINT = (0, 16, 64)
+_SLEEP_BLUE = 8.0
 _NOISE_LOW, _NOISE_HIGH = 32, 127
 _FEWEST_TILES = 64
 
@@ -98,25 +102,29 @@ class Painter:
 
     def _paint_day(self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool) -> None:
         seen = list(set(cells.ravel().tolist()))
-        self._lit[seen] = _lit(self._tiles[seen], self._nights[seen], daylight, sleeping)
+        mixed = _mix(self._tiles.take(seen, axis=0), self._nights.take(seen, axis=0), daylight)
+        if sleeping:
+            _planes(mixed)[:] = _asleep(_planes(mixed).astype(np.intp))
+        self._lit[seen] = mixed
         self._lay(local, self._lit, cells)
 
     def _paint_night(
         self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool, samples: Floats
     ) -> None:
         self._lay(local, self._tiles, cells)
-        noise = (_NOISE_LOW + (_NOISE_HIGH - _NOISE_LOW) * samples).T
         mask = 2 * (0.5 - daylight) * _vignette(self._local)
-        clear, noise = (1 - mask)[..., None], (mask * noise)[..., None]
+        clear, noise = 1 - mask, mask * (_NOISE_LOW + (_NOISE_HIGH - _NOISE_LOW) * samples).T
         for start in range(0, len(local), _ROWS_AT_ONCE):  # so that the temporary arrays stay in the cache
             rows = slice(start, start + _ROWS_AT_ONCE)
-            noisy = clear[rows] * local[rows]
+            planes = _planes(local[rows])
+            noisy = clear[rows] * planes
             noisy += noise[rows]
-            local[rows] = _lit(local[rows], _night(noisy.astype(np.uint8)), daylight, sleeping)
+            mixed = _mix(planes, _night(noisy.astype(np.intp)), daylight)
+            planes[:] = _asleep(mixed.astype(np.intp)) if sleeping else mixed
 
     def _lay(self, local: Pixels, tiles: Pixels, cells: NDArray[np.intp]) -> None:
         (width, height), (across, down) = self._grid, self._unit
-        local.reshape(height, down, width, across, 3)[:] = tiles[cells].transpose(0, 2, 1, 3, 4)
+        local.reshape(height, down, width, across, 3)[:] = tiles.take(cells, axis=0).transpose(0, 2, 1, 3, 4)
 
     def _number(self, material: int, texture: str) -> int:
         number = self._numbers.get((material, texture))
@@ -132,7 +140,7 @@ class Painter:
             self._tiles, self._lit = (np.concatenate([tiles, more]) for tiles in (self._tiles, self._lit))
             self._nights = np.concatenate([self._nights, more.astype(np.uint16)])
         self._tiles[number] = tile
-        self._nights[number] = _night(tile)
+        _planes(self._nights)[:, number] = _night(_planes(tile).astype(np.intp))
         self._count += 1
         return number
 
@@ -219,32 +227,51 @@ def _blend(ground: Pixels, texture: Pixels) -> Pixels:
     return (255 * (alpha * over + (1 - alpha) * under)).astype(np.uint8)
 
 
-def _lit(canvas: Pixels, night: NDArray[np.uint16], daylight: float, sleeping: bool) -> Floats:
-    """`canvas` in the light of the hour; `night` is what `_night` gives for it, with noise or without."""
+def _planes(pixels: NDArray[_Number]) -> NDArray[_Number]:
+    """A view with the channel first: numpy is slow at an innermost axis of three."""
+    return np.moveaxis(pixels, -1, 0)
+
+
+def _mix(canvas: Pixels, night: NDArray[np.uint16], daylight: float) -> Floats:
+    """Pixels in the light of the hour; `night` is what `_night` gives for them, with noise or without."""
     mixed = daylight * canvas.astype(np.float64)
-    # Half of a sum, as halving is exact at any place in the product.
-    mixed += (0.5 * (1 - daylight)) * night
-    return 0.5 * _gray(mixed.astype(np.uint8)) + _SLEEP_TINT if sleeping else mixed
+    mixed += (0.5 * (1 - daylight)) * night  # half of a sum, as halving is exact at any place in a product
+    return mixed
 
 
-def _night(canvas: Pixels) -> NDArray[np.uint16]:
-    """Twice what a night looks like: pale colours, as Pillow makes them, and a tint."""
-    pale = np.asarray(ImageEnhance.Color(_image(canvas)).enhance(0.4)).reshape(canvas.shape)
-    return pale + _NIGHT_TINT
+def _night(planes: NDArray[np.intp]) -> NDArray[np.uint16]:
+    """Twice what a night looks like: pale colours and a tint."""
+    night = np.empty(planes.shape, np.uint16)
+    gray = _gray(planes) << 8
+    for channel, table in enumerate(_night_tables()):
+        table.take(planes[channel] | gray, out=night[channel], mode="wrap")  # which checks less than other modes
+    return night
 
 
-_NIGHT_TINT = np.array((0, 16, 64), np.uint16)
-_SLEEP_TINT = 0.5 * np.array((0, 0, 16))
+def _asleep(planes: NDArray[np.intp]) -> Floats:
+    """Without colours, dark, a little blue."""
+    asleep = np.empty(planes.shape)
+    np.multiply(0.5, _gray(planes), out=asleep[0])
+    asleep[1] = asleep[0]
+    np.add(asleep[0], _SLEEP_BLUE, out=asleep[2])
+    return asleep
 
 
-def _gray(canvas: Pixels) -> Pixels:
-    """Without colours, as Pillow converts them: (..., 3) to (..., 1)."""
-    return np.asarray(_image(canvas).convert("L")).reshape(*canvas.shape[:-1], 1)
+def _gray(planes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """One plane without colours, as Pillow converts to "L"."""
+    red, green, blue = planes
+    return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16
 
 
-def _image(canvas: Pixels) -> Image.Image:
-    """One picture of all pixels, whatever their arrangement."""
-    return Image.fromarray(canvas.reshape(-1, canvas.shape[-2], 3))
+@functools.cache
+def _night_tables() -> tuple[NDArray[np.uint16], ...]:
+    """For each channel, at 256 * gray + channel: Pillow's blend of both as `ImageEnhance.Color` has it, and the tint.
+
+    Pillow is asked and not imitated: its rounding is its compiler's.
+    """
+    gray, channel = np.indices((256, 256), np.uint8)
+    pale = np.asarray(Image.blend(Image.fromarray(gray), Image.fromarray(channel), 0.4)).ravel()
+    return tuple(pale + np.uint16(tint) for tint in _NIGHT_TINT)
 
 
 @functools.lru_cache(maxsize=8)
