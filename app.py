@@ -15,13 +15,23 @@ st.logo(str(_LOGO), size="large")
 
 base_styles()
 
+# The default page's address is `/`. It would take `/traces` too, and not answer there.
+traces = st.Page("pages/traces.py", title="Traces", url_path="home", default=True)
+
+
+def _go_to_traces() -> None:
+    """For those who type `/traces`."""
+    st.switch_page(traces, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+
+
 page = st.navigation(
     [
-        st.Page("pages/traces.py", title="Traces", url_path="traces", default=True),
+        traces,
         st.Page("pages/launch.py", title="Launch", url_path="launch"),
         st.Page("pages/run.py", title="Runs", url_path="run"),
         st.Page("pages/episode.py", title="Episode", url_path="episode"),
         st.Page("pages/present.py", title="Present", url_path="present", visibility="hidden"),
+        st.Page(_go_to_traces, title="Traces", url_path="traces", visibility="hidden"),
     ],
     position="top",
 )

@@ -45,7 +45,7 @@ PRESSES = 40
 HELD_S = 3.0
 REPEAT_S = 1 / 33  # a keyboard's usual repeat rate
 OPENINGS = 5
-START = 101  # where pressing begins: the first frame of a decision
+START = 102  # where pressing begins: the last frame of a decision
 SETTLED_MS = 150  # charts are drawn a moment after the script has ended
 
 # A message is handled after the frame that was being drawn is painted.

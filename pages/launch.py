@@ -54,9 +54,6 @@ def main() -> None:
     inside_the_dashboard()
     begin()
     launch_styles()
-    st.title("Launch", anchor=False)
-    for sentence in link_troubles():
-        st.warning(plain(sentence))
     check = _Check()
     left, right = st.columns([7, 3], gap="medium")
     with right, st.container(border=True, key="launch-panel"):
@@ -72,7 +69,11 @@ def main() -> None:
         episodes_place = st.container()
         name = st.text_input("Name", key=keep("name", ""), persist_state="session", placeholder="optional")
         summary = st.container(key="launch-summary", gap="small")
+        go = st.container(key="launch-go", gap="small")
     with left:
+        st.title("Launch", anchor=False)
+        for sentence in link_troubles():
+            st.warning(plain(sentence))
         seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Caps and world"])
     with limits_tab:
         place = st.container()
@@ -108,6 +109,7 @@ def main() -> None:
         if plan and run:
             _show_summary(plan, run)
         _show_problems(check)
+    with go:
         _launch_button(run)
     show_link()
     make_missing_worlds()
@@ -115,11 +117,11 @@ def main() -> None:
 
 def _seeds_field(check: _Check) -> tuple[int, ...] | None:
     text = st.text_input(
-        "Seeds",
+        "Seeds to play",
         key=SEEDS_KEY,
         persist_state="session",
         placeholder="0-9, 42",
-        help="Numbers and ranges. A click on a world adds its seed here or takes it out.",
+        help="Numbers and ranges. A tick on a world adds its seed here, and taking the tick away takes it out.",
     )
     return check("Seeds", st.container(), lambda: parse_seeds(text))
 
@@ -144,11 +146,10 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
         ("Reward", _reward_in_words(plan.reward)),
         ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
     ]
-    duration, basis = _duration(plan, count)
-    rows.append(("Takes, at most", duration))
     entries = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in rows)
     st.html(f'<div class="cs-summary">{entries}</div>')
-    st.caption(basis)
+    duration, basis = _duration(plan, count)
+    st.caption(f"Takes at most {duration}." if duration else "How long it takes is not known yet.", help=basis)
 
 
 def _reward_in_words(reward: RewardConfig) -> str:
@@ -165,7 +166,7 @@ def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
     pace = pace_of(store().episodes(over, limit=_PACE_EPISODES).rows)
     if pace is None:
-        return "not known", f"No {label} episode has been stored yet to go by. {at_once} run at once."
+        return "", f"No {label} episode has been stored yet to go by. {at_once} run at once."
     longest = longest_s(
         pace,
         rollouts=rollouts,

@@ -20,6 +20,8 @@ _NOTHING_ELSE = """
 [data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stToolbar"], [data-testid="stDecoration"],
 [data-testid="stStatusWidget"] { display: none !important; }
 [data-testid="stMainBlockContainer"] { max-width: none; padding: 0; }
+.st-key-present-problem { position: fixed; inset: 16px auto auto 50%; transform: translateX(-50%); width: max-content;
+  max-width: 90%; z-index: 1000001; padding: 0.5rem 1rem; border-radius: 8px; background: #7c2d12; color: #ffffff; }
 </style>
 """
 
@@ -32,7 +34,7 @@ def main() -> None:
         track = track_of(store(), summary)
     except StoreError as error:
         stop_with("The episode cannot be read", error)
-    follow_address(summary.id, track.frames)
+    problem = follow_address(summary.id, track.frames)
     if track.player is None:
         st.subheader("Nothing to present", anchor=False)
         st.text(track.problem or "No frame of this episode has been recorded yet.")
@@ -42,11 +44,11 @@ def main() -> None:
     if escape_was_pressed():
         st.switch_page("pages/episode.py", query_params={"id": summary.id, "step": str(last_frame(summary.id))})
     st.html(_NOTHING_ELSE)
-    _show(summary, track.player)
+    _show(summary, track.player, problem, last_frame(summary.id))
 
 
 @st.fragment
-def _show(summary: EpisodeSummary, data: PlayerData) -> None:
+def _show(summary: EpisodeSummary, data: PlayerData, problem: str, opened_at: int) -> None:
     frame = player(
         data,
         key=f"present-{summary.id}",
@@ -57,6 +59,9 @@ def _show(summary: EpisodeSummary, data: PlayerData) -> None:
     )
     remember_frame(summary.id, frame)
     keep_step_in_address("present", summary.id, frame)
+    if problem and frame == opened_at:
+        with st.container(key="present-problem"):
+            st.text(problem)
 
 
 main()

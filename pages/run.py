@@ -8,15 +8,16 @@ from typing import Any
 import streamlit as st
 
 from core import jobs
-from core.errors import JobError, StoreError, UnknownEpisode
+from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
 from core.store import EpisodeSummary, RunSummary
-from core.types import EpisodeSpec, EpisodeStatus, OnDone
+from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
+from pages.components.arrival import has_arrived
 from pages.components.empty import show_empty_store
 from pages.components.format import number, short_id, signed, when
 from pages.components.launch_state import link_of
 from pages.components.live import episode_card, episode_row, row_headings, say, show_what_was_said, stage
-from pages.components.plain import plain, shown
+from pages.components.plain import plain, short
 from pages.components.router import inside_the_dashboard
 from pages.components.seeds import seeds_text
 from pages.components.state import settings, stop_with, store
@@ -25,6 +26,9 @@ from pages.components.styles import live_styles
 _POLL_S = 1.0
 _MOST_CARDS = 4
 _ROWS = 12
+_MOST_OF_A_NAME = 120
+_MOST_OF_A_TITLE = 60
+_TROUBLE = "run-trouble"
 _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 
 
@@ -44,9 +48,15 @@ def main() -> None:
         return
     # A link from this page's own list leaves the address without its id.
     st.query_params["id"] = run.id
+    trouble: CraftscopeError | None = st.session_state.pop(_TROUBLE, None)
+    if trouble is not None:
+        stop_with("The run cannot be followed", trouble)
     _show_header(run, rows)
+    live = st.container()
     active = any(not row.status.is_over for row in rows)
-    st.fragment(_follow, run_every=_POLL_S if active else None)(run.id, active)
+    polls = has_arrived("run") and active
+    with live:
+        st.fragment(_follow, run_every=_POLL_S if polls else None)(run.id, active)
 
 
 def _show_newest() -> None:
@@ -56,9 +66,9 @@ def _show_newest() -> None:
         show_empty_store()
         return
     for run in runs:
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.page_link("pages/run.py", label=f"Run {short_id(run.id)}", query_params={"id": run.id})
-            st.text(shown(run.name or _asked_for(run.config), 120), width="content")
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"run-line-{run.id}"):
+            st.page_link("pages/run.py", label=f"Run {plain(short_id(run.id))}", query_params={"id": run.id})
+            st.text(short(run.name or _asked_for(run.config), _MOST_OF_A_NAME), width="content")
             st.space("stretch")
             st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
 
@@ -69,7 +79,9 @@ def _asked_for(config: dict[str, Any]) -> str:
     played = ""
     if isinstance(seeds, list) and seeds and all(isinstance(seed, int) for seed in seeds):
         played = f"seeds {seeds_text(seeds)}" + (f" × {times}" if times != 1 else "")
-    parts = (_text_at(config, "policy", "name"), played, _text_at(config, "reward", "strategy"))
+    strategy = _text_at(config, "reward", "strategy")
+    shaping = STRATEGIES[strategy].label if strategy in STRATEGIES else strategy
+    parts = (_text_at(config, "policy", "name"), played, shaping)
     return " · ".join(part for part in parts if part)
 
 
@@ -81,7 +93,16 @@ def _text_at(config: dict[str, Any], part: str, name: str) -> str:
 
 def _counts(run: RunSummary) -> str:
     parts = [f"{number(count)} {status.value}" for status, count in run.counts.items() if count]
+    gone = _launched(run) - run.n_episodes
+    if gone > 0:
+        parts.append(f"{number(gone)} deleted since")
     return ", ".join(parts) or "no episodes"
+
+
+def _launched(run: RunSummary) -> int:
+    """How many episodes the launch asked for; 0 where its configuration does not say."""
+    seeds, times = run.config.get("seeds"), run.config.get("episodes_per_seed", 1)
+    return len(seeds) * times if isinstance(seeds, list) and isinstance(times, int) else 0
 
 
 def _show_unknown(error: UnknownEpisode) -> None:
@@ -91,27 +112,39 @@ def _show_unknown(error: UnknownEpisode) -> None:
 
 
 def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.title(plain(run.name) if run.name else f"Run {short_id(run.id)}", anchor=False, width="content")
+    with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
+        title = short(run.name, _MOST_OF_A_TITLE) if run.name else f"Run {short_id(run.id)}"
+        st.title(plain(title), anchor=False, width="content")
         st.space("stretch")
         if rows:
             st.page_link("pages/launch.py", label="Launch another like it →", query_params=_link(rows))
-    facts = [when(run.created_at), f"id {plain(run.id)}", *(_in_words(rows) if rows else ())]
-    st.caption(" · ".join(facts))
+    facts = [when(run.created_at), *(_in_words(rows) if rows else ())]
+    if run.name:  # it is the title; the id is said here instead
+        facts.insert(1, f"run {plain(short_id(run.id))}")
+    hashes = f"\n\nReward configuration: {plain(rows[0].config_hash)}" if rows else ""
+    st.caption(" · ".join(facts), help=f"Run: {plain(run.id)}{hashes}")
+    first_worlds = sum(row.world_episode == 1 for row in rows)
+    if rows and first_worlds < _launched(run):
+        gone = _launched(run) - first_worlds
+        st.caption(
+            f"{number(gone)} of the {number(_launched(run))} episodes of this launch "
+            f"{'has' if gone == 1 else 'have'} been deleted since. All figures are those of the episodes that are left."
+        )
 
 
 def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
     spec = rows[0].spec
     reward = spec.reward
-    shaping = STRATEGIES[reward.strategy].label if reward.strategy in STRATEGIES else plain(reward.strategy)
+    known = STRATEGIES.get(reward.strategy)
+    shaping = known.label if known else plain(short(reward.strategy, _MOST_OF_A_NAME))
     scale = f"λ {reward.effective_lambda:g}" + ("" if reward.indicator_lambda else " (0 counts as 1)")
     return [
-        f"Policy **{plain(spec.policy.name)}**",
-        f"seeds {plain(seeds_text(_seeds(rows)))}",
-        f"reward **{shaping}**, {scale}, `{reward.config_hash}`" if reward.is_active else "reward shaping off",
+        f"**{plain(short(spec.policy.name, _MOST_OF_A_NAME))}** on seed{'' if len(_seeds(rows)) == 1 else 's'} "
+        f"**{plain(short(seeds_text(_seeds(rows)), _MOST_OF_A_NAME))}**",
+        f"reward **{shaping}**, {scale}" if reward.is_active else "reward shaping off",
         f"at most {number(spec.limits.max_steps)} steps and {number(spec.limits.max_decisions)} decisions",
         "goes on in the next world" if spec.on_done is OnDone.RESET else "stops when its world ends",
-        f"world {spec.env.area[0]} × {spec.env.area[1]}",
+        *([f"world {spec.env.area[0]} × {spec.env.area[1]}"] if spec.env.area != EnvConfig().area else ()),
     ]
 
 
@@ -141,19 +174,30 @@ def _link(rows: tuple[EpisodeSummary, ...]) -> dict[str, str]:
 
 
 def _follow(run_id: str, was_active: bool) -> None:
-    """What changes while a run is played; drawn anew every second until nothing of it is left to play."""
+    """What changes while a run is played; drawn anew every second until nothing of it is left to play.
+
+    Only a whole run of the page ends the polling, so that is what follows where something cannot be read.
+    """
+    try:
+        is_over = _draw(run_id, was_active)
+    except CraftscopeError as error:
+        st.session_state[_TROUBLE] = error
+        st.rerun()
+    if is_over and was_active:
+        st.rerun()
+
+
+def _draw(run_id: str, was_active: bool) -> bool:
+    """Draw the live part; whether nothing is left to play."""
     show_what_was_said()
     _sweep(was_active)
-    try:
-        rows = store().run_episodes(run_id)
-    except StoreError as error:
-        stop_with("The trace store cannot be read", error)
+    rows = store().run_episodes(run_id)
     if not rows:
         st.info("All episodes of this run have been deleted.")
-        return
+        return True
     active = [row for row in rows if not row.status.is_over]
     if was_active and not active:
-        st.rerun()  # a whole run ends the polling
+        return True
     _show_totals(run_id, rows, active)
     per_seed = _per_seed(rows)
     all_as_cards = len(rows) <= _MOST_CARDS
@@ -162,6 +206,7 @@ def _follow(run_id: str, was_active: bool) -> None:
     _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed)
     if not all_as_cards:
         _show_rows(rows, per_seed)
+    return not active
 
 
 def _sweep(active: bool) -> None:
@@ -170,8 +215,6 @@ def _sweep(active: bool) -> None:
         jobs.sweep(store(), settings())
     except JobError as error:
         st.warning(plain(str(error)))
-    except StoreError as error:
-        stop_with("The trace store cannot be written", error)
     if active:
         for sentence in jobs.troubles(settings()):
             st.warning(plain(sentence))
@@ -181,7 +224,7 @@ def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[Epi
     over = len(rows) - len(active)
     played = [row for row in rows if row.n_steps]
     figures = [
-        ("Over", f"{number(over)} / {number(len(rows))}"),
+        ("Ended", f"{number(over)} / {number(len(rows))}"),
         ("Running", number(sum(row.status is EpisodeStatus.RUNNING for row in rows))),
         ("Steps", number(sum(row.n_steps for row in rows))),
         ("Mean env return", signed(fmean(row.env_return for row in played)) if played else "n/a"),

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pandas as pd
 import streamlit as st
 
-from core.errors import StoreError
+from core.env.rules import ACHIEVEMENTS
+from core.errors import StoreError, UnknownEpisode
 from core.export import episode_json
-from core.store import EpisodeFilter, EpisodeSummary, Totals
+from core.rewards import STRATEGIES
+from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Totals
 from pages.components.empty import show_empty_store
 from pages.components.format import number, reason_in_words, short_id, signed, status_label, when
-from pages.components.plain import plain, shown
+from pages.components.plain import plain, short
 from pages.components.router import inside_the_dashboard
 from pages.components.state import store
+from pages.components.styles import traces_styles
 from pages.components.trace_filter import filter_bar
 
 _PAGE_SIZE = 50
 _COUNT_CAP = 10_000
+_MOST_ROWS_IN_FULL = 16
+_ROW_PX = 33
+_MOST_OF_A_NAME = 60
+_DOWNLOAD_FAILED = "traces_download_failed"
 
 
 def main() -> None:
     """Draw the page."""
     inside_the_dashboard()
+    traces_styles()
     st.title("Traces", anchor=False)
+    failed = st.session_state.pop(_DOWNLOAD_FAILED, "")
+    if failed:
+        st.error(plain(failed))
     if store().is_empty():
         show_empty_store()
         return
     chosen = filter_bar(store().policies())
-    if chosen is None:
-        return
     _show_totals(store().totals(chosen))
     _show_list(chosen)
 
@@ -36,20 +47,25 @@ def main() -> None:
 def _show_totals(totals: Totals) -> None:
     capped = totals.episodes > _COUNT_CAP
     figures = [
-        ("Episodes", f"{number(_COUNT_CAP)}+" if capped else number(totals.episodes)),
-        ("Running, queued", f"{totals.running}, {totals.queued}"),
-        ("Steps", number(totals.steps)),
-        ("Decisions", number(totals.decisions)),
-        ("Mean achievements", _or_na(totals.mean_achievements, 1)),
-        ("Mean env return", _or_na(totals.mean_env_return, 2)),
-        ("Mean shaped return", _or_na(totals.mean_shaped_return, 2)),
+        ("Episodes", f"{number(_COUNT_CAP)}+" if capped else number(totals.episodes), ""),
+        ("Running", number(totals.running), ""),
+        ("Queued", number(totals.queued), ""),
+        ("Steps", number(totals.steps), ""),
+        ("Mean achievements", _or_na(totals.mean_achievements, 1), f"Of {len(ACHIEVEMENTS)}, over episodes that ended"),
+        ("Mean env return", _signed_or_na(totals.mean_env_return), "What Crafter itself paid"),
+        ("Mean shaped return", _signed_or_na(totals.mean_shaped_return), "What the reward configuration paid"),
     ]
-    for column, (label, value) in zip(st.columns(len(figures)), figures, strict=True):
-        column.metric(label, value)
+    with st.container(key="trace-totals"):
+        for column, (label, value, meaning) in zip(st.columns(_TOTALS_WIDTHS), figures, strict=True):
+            column.metric(label, value, help=meaning or None)
 
 
 def _or_na(value: float | None, digits: int) -> str:
     return "n/a" if value is None else number(value, digits)
+
+
+def _signed_or_na(value: float | None) -> str:
+    return "n/a" if value is None else signed(value)
 
 
 def _show_list(chosen: EpisodeFilter) -> None:
@@ -62,7 +78,8 @@ def _show_list(chosen: EpisodeFilter) -> None:
         _table(page.rows),
         key=f"trace_table:{len(cursors)}:{store().generation}",  # ticks are by row: a deletion must not pass them on
         hide_index=True,
-        height=min(37 + 35 * len(page.rows), 560),
+        height="content" if len(page.rows) <= _MOST_ROWS_IN_FULL else _ROW_PX * (_MOST_ROWS_IN_FULL + 1) + 2,
+        row_height=_ROW_PX,
         on_select="rerun",
         selection_mode="multi-row",
         column_config=_COLUMNS,
@@ -71,53 +88,72 @@ def _show_list(chosen: EpisodeFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _show_actions(selected)
         st.space("stretch")
-        if st.button("← Newer", disabled=len(cursors) == 1, key="newer"):
-            cursors.pop()
-            st.rerun()
-        st.caption(f"Page {len(cursors)}", width="content")
-        if st.button("Older →", disabled=page.next_cursor is None, key="older"):
-            cursors.append(page.next_cursor)
-            st.rerun()
+        if len(cursors) > 1 or page.next_cursor is not None:
+            _show_pages(cursors, page.next_cursor)
+    if len(selected) == 1:
+        _show_detail(selected[0])
+
+
+def _show_pages(cursors: list[str | None], following: str | None) -> None:
+    if st.button("← Newer", disabled=len(cursors) == 1, key="newer"):
+        cursors.pop()
+        st.rerun()
+    st.caption(f"Page {len(cursors)}", width="content")
+    if st.button("Older →", disabled=following is None, key="older"):
+        cursors.append(following)
+        st.rerun()
 
 
 def _table(rows: tuple[EpisodeSummary, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "open": [f"/episode?id={row.id}" for row in rows],
+            "open": [f"/episode?id={quote(row.id, safe='')}" for row in rows],
             "status": [status_label(row.status) for row in rows],
-            "policy": [shown(row.policy, 60) for row in rows],
+            "policy": [short(row.policy, _MOST_OF_A_NAME) for row in rows],
             "seed": [row.seed for row in rows],
             "achievements": [len(row.achievements) for row in rows],
             "env_return": [row.env_return for row in rows],
             "shaped_return": [row.shaped_return for row in rows],
-            "strategy": [shown(row.spec.reward.strategy, 60) for row in rows],
+            "strategy": [_strategy(row) for row in rows],
             "steps": [row.n_steps for row in rows],
-            "decisions": [row.n_decisions for row in rows],
-            "ended": [_why(row) for row in rows],
             "created": [when(row.created_at).removesuffix(" UTC") for row in rows],
         }
     )
 
 
-def _why(row: EpisodeSummary) -> str:
-    return reason_in_words(row.stop_reason) if row.status.is_over else "…"
+def _strategy(row: EpisodeSummary) -> str:
+    reward = row.spec.reward
+    if not reward.is_active:
+        return "off"
+    known = STRATEGIES.get(reward.strategy)
+    return known.label if known else short(reward.strategy, _MOST_OF_A_NAME)
 
 
+_TOTALS_WIDTHS = (1, 0.8, 0.8, 0.9, 1.25, 1.15, 1.3)
+# Headings stand at the left of their column, so numbers are padded to end below one another and to stand there too.
+_PAD = "'\u2007"  # a space as wide as a digit
+# Wide enough for what they hold and no wider: all of them fit beside each other in a window of 1024 pixels.
 _COLUMNS = {
-    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=85),
-    "status": st.column_config.TextColumn("Status", width=105),
-    "policy": st.column_config.TextColumn("Policy", width=85),
-    "seed": st.column_config.NumberColumn("Seed", format="%d", width=95),
+    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=82),
+    "status": st.column_config.TextColumn("Status", width=104),
+    "policy": st.column_config.TextColumn("Policy"),
+    "seed": st.column_config.NumberColumn("Seed", format="%d", width=92, alignment="left"),
     "achievements": st.column_config.ProgressColumn(
-        "Achievements", min_value=0, max_value=22, format="%d / 22", width=150
+        "Achievements", min_value=0, max_value=len(ACHIEVEMENTS), format="%d / 22", width=116
     ),
-    "env_return": st.column_config.NumberColumn("Env return", format="%.2f", help="Sum of Crafter's own rewards"),
-    "shaped_return": st.column_config.NumberColumn("Shaped return", format="%.2f", help="Sum of decision rewards"),
-    "strategy": st.column_config.TextColumn("Reward strategy", width=115),
-    "steps": st.column_config.NumberColumn("Steps", format="localized", width="small"),
-    "decisions": st.column_config.NumberColumn("Decisions", format="localized", width="small"),
-    "ended": st.column_config.TextColumn("Why it ended", width=170),
-    "created": st.column_config.TextColumn("Created (UTC)", width=130),
+    "env_return": st.column_config.NumberColumn(
+        "Env return", format=f"%+{_PAD}8.2f", width=86, alignment="left", help="Sum of what Crafter itself paid"
+    ),
+    "shaped_return": st.column_config.NumberColumn(
+        "Shaped return",
+        format=f"%+{_PAD}9.2f",
+        width=102,
+        alignment="left",
+        help="Sum of what the reward configuration paid",
+    ),
+    "strategy": st.column_config.TextColumn("Reward"),
+    "steps": st.column_config.NumberColumn("Steps", format=f"%{_PAD}5d", width=66, alignment="left"),
+    "created": st.column_config.TextColumn("Created (UTC)", width=124),
 }
 
 
@@ -126,19 +162,54 @@ def _show_actions(selected: list[EpisodeSummary]) -> None:
         st.caption("Tick episodes to open, download or delete them.", width="content")
         return
     only = selected[0] if len(selected) == 1 else None
-    if only and st.button(f"Open {short_id(only.id)}", type="primary", key="open_episode"):
+    if only and st.button(f"Open {plain(short_id(only.id))}", type="primary", key="open_episode"):
         st.switch_page("pages/episode.py", query_params={"id": only.id})
     if only:
         st.download_button(
             "Download JSON",
             data=lambda: episode_json(store(), only.id),
-            file_name=f"craftscope-{short_id(only.id)}.json",
+            file_name=f"craftscope-{_for_a_file_name(only.id)}.json",
             mime="application/json",
-            on_click="ignore",
+            on_click=_look_whether_it_is_there,
+            args=(only.id,),
             key="download_episode",
         )
-    if st.button(f"Delete {len(selected)}", key="delete_episodes"):
+    if st.button(f"Delete {len(selected)}…", key="delete_episodes"):
         _confirm_deletion(selected)
+
+
+def _for_a_file_name(identifier: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in short_id(identifier))
+
+
+def _look_whether_it_is_there(episode_id: str) -> None:
+    """A download that fails says nothing in the browser."""
+    try:
+        store().episode(episode_id)
+    except UnknownEpisode:
+        st.session_state[_DOWNLOAD_FAILED] = "This episode has been deleted meanwhile, so there is nothing to download."
+    except StoreError as error:
+        st.session_state[_DOWNLOAD_FAILED] = f"The episode cannot be downloaded: {error}"
+
+
+def _show_detail(row: EpisodeSummary) -> None:
+    """What the table has no room for."""
+    try:
+        run: RunSummary | None = store().run(row.run_id)
+    except StoreError:  # the link leads to a page that says what is wrong
+        run = None
+    name = short(run.name, _MOST_OF_A_NAME) if run and run.name else short_id(row.run_id)
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
+        st.page_link("pages/run.py", label=f"Run {plain(name)}", query_params={"id": row.run_id}, width="content")
+        ended = f"Ended: {reason_in_words(row.stop_reason)}" if row.status.is_over else "Not over yet"
+        scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
+        facts = (
+            ended,
+            f"{number(row.n_decisions)} decision{'' if row.n_decisions == 1 else 's'}",
+            f"reward {_strategy(row)}{scale}",
+            f"world {row.world_episode} of seed {row.seed}",
+        )
+        st.caption(plain(" · ".join(facts)), width="content")
 
 
 @st.dialog("Delete for good?")
@@ -150,21 +221,22 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
     st.write(f"{len(selected)} stored episode{'s' if len(selected) > 1 else ''} with all frames and rewards:")
     for row in selected[:8]:
         st.text(
-            f"{short_id(row.id)} · {row.policy} · seed {row.seed} · {len(row.achievements)}/22 · "
+            f"{short_id(row.id)} · {short(row.policy, _MOST_OF_A_NAME)} · seed {row.seed} · "
+            f"{len(row.achievements)} / {len(ACHIEVEMENTS)} achievements · "
             f"shaped return {signed(row.shaped_return)}"
         )
     if len(selected) > 8:
         st.caption(f"… and {len(selected) - 8} more")
     st.caption("This cannot be undone.")
     with st.container(horizontal=True):
-        if st.button("Delete", type="primary", key="confirm_delete"):
+        if st.button("Delete", key="confirm_delete"):
             try:
                 store().delete_episodes([row.id for row in selected])
             except StoreError as error:
                 st.error(plain(str(error)))
                 return
             st.rerun()
-        if st.button("Keep them", key="cancel_delete"):
+        if st.button("Keep it" if len(selected) == 1 else "Keep them", key="cancel_delete"):
             st.rerun()
 
 

@@ -5,13 +5,22 @@ Names, arguments and reasoning come from a model: they are shown as text, never 
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from typing import Any
+
 import streamlit as st
 
 from core.env.rules import ACTIONS
 from core.types import Decision, ModelCall, Step, ToolCall
 from pages.components.cursor import Cursor
 from pages.components.format import ms, number, signed
-from pages.components.plain import shown
+from pages.components.plain import MOST_IN_A_LINE, shown
+
+_LONG = 900  # characters
+_MANY_LINES = 10
+_LONG_TEXT_PX = 240
+_MOST_IN_A_TREE = 100_000
 
 
 def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
@@ -26,38 +35,69 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
     for number_of_call, call in enumerate(decision.tool_calls, 1):
         executed = decision.steps[done : done + len(call.actions)]
         done += len(call.actions)
-        title = f"Call {number_of_call} of {len(decision.tool_calls)}" if len(decision.tool_calls) > 1 else ""
+        title = _title(call, number_of_call, len(decision.tool_calls))
         _show_call(call, executed, cursor, title)
     if decision.model_call is not None:
         _show_model_call(decision.model_call)
+    with st.expander("As it is stored"):
+        show_json([asdict(call) for call in decision.tool_calls])
     with st.expander("What the policy was told"):
         st.code(shown(decision.observation) or "(nothing)", language=None, wrap_lines=True, height=320)
 
 
-def show_problem(title: str, kind: str, detail: str, where: str = "", colour: str = "red") -> None:
-    """What went wrong: a headline of ours, and text that may come from a model or a traceback."""
+def _title(call: ToolCall, number_of_call: int, calls: int) -> str:
+    """Which of several calls it is. A single one needs no name; its id is among what is stored."""
+    if calls == 1:
+        return ""
+    return f"Call {number_of_call} of {calls}" + (f", id {shown(call.call_id, 60)}" if call.call_id else "")
+
+
+def show_problem(
+    title: str, kind: str, detail: str, where: str = "", colour: str = "red", long_px: int = _LONG_TEXT_PX
+) -> None:
+    """What went wrong: a headline of ours, and text that may come from a model or a traceback.
+
+    long_px: how high a long text may stand; it scrolls then.
+    """
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(title, color="orange" if colour == "orange" else "red")
             if kind:
-                st.text(shown(kind))
-        st.text(shown(detail))
+                st.text(shown(kind, MOST_IN_A_LINE))
+        _show_text(detail, long_px)
         if where:
             st.code(shown(where), language=None, wrap_lines=True)
 
 
 def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title: str) -> None:
     if title:
-        st.caption(title)
+        st.text(title)
     if call.reasoning:
         st.caption("Reasoning")
         with st.container(border=True):
-            st.text(shown(call.reasoning))
+            _show_text(call.reasoning)
     st.caption("Actions, in order")
     _show_actions(call, executed, cursor)
     st.caption("As the policy sent it")
-    called = f"{call.name}({call.arguments})" + (f"\n\ncall id: {call.call_id}" if call.call_id else "")
-    st.code(shown(called), language="json", wrap_lines=True)
+    called = shown(f"{call.name}({call.arguments})")
+    is_long = len(called) > _LONG
+    st.code(called, language="json", wrap_lines=True, height=_LONG_TEXT_PX if is_long else "content")
+
+
+def _show_text(text: str, long_px: int = _LONG_TEXT_PX) -> None:
+    """Text as it is; a long one scrolls."""
+    is_long = len(text) > _LONG or text.count("\n") > _MANY_LINES
+    with st.container(height=long_px if is_long else "content", border=False):
+        st.text(shown(text))
+
+
+def show_json(value: Any) -> None:
+    """Data from a trace as a tree, or its beginning as text where a browser would choke on the whole."""
+    text = json.dumps(value, default=str)
+    if len(text) <= _MOST_IN_A_TREE:
+        st.json(text, expanded=1)
+    else:
+        st.code(shown(text), language="json", wrap_lines=True, height=_LONG_TEXT_PX)
 
 
 def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
@@ -94,7 +134,7 @@ def _known(action: str) -> str:
 def _show_model_call(call: ModelCall) -> None:
     with st.expander("The model call"):
         figures = [
-            ("model", f"{call.provider} / {call.model}"),
+            ("model", shown(f"{call.provider} / {call.model}", 200)),
             ("latency", ms(call.latency_ms)),
             ("tokens in", _or_na(call.tokens_in)),
             ("tokens out", _or_na(call.tokens_out)),
@@ -107,7 +147,7 @@ def _show_model_call(call: ModelCall) -> None:
         st.caption("Response")
         st.code(shown(call.response_text), language=None, wrap_lines=True)
         st.caption("Request")
-        st.json(call.request, expanded=1)
+        show_json(call.request)
 
 
 def _or_na(count: int | None) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ import streamlit as st
 from core.store import DecisionSummary
 from core.types import RewardBreakdown
 from pages.components.format import ms, signed
+from pages.components.plain import MOST_IN_A_LINE, shown
 from pages.components.sentences import component_label, component_phrase, timing_parts, total_ms
 
 Theme = Literal["light", "dark"]
@@ -59,6 +62,7 @@ COLOURS: dict[str, Colour] = {
     "panel": Colour("#f4f6f8", "#151a22"),
 }
 
+_MOST_IN_A_LABEL = 120
 _MOST_COLUMNS = 240
 _MOST_BARS = 60
 _ROW_PX = 30
@@ -69,9 +73,15 @@ def theme() -> Theme:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def show(figure: go.Figure, *, key: str, alt: str) -> None:
-    """Put a figure on the page. alt: what it says, for those who do not see it."""
-    st.plotly_chart(figure, key=key, config=CONFIG, theme="streamlit", alt=alt)
+def show(figure: go.Figure, *, key: str, alt: str, seeks: Literal["steps", "decisions"] | None = None) -> None:
+    """Put a figure on the page. alt: what it says, for those who do not see it.
+
+    seeks: what its horizontal axis counts, from the first to the last, where a click moves the player there. The
+    player itself listens, in the browser, for clicks on charts within a container of this key: no round trip, and
+    nothing stays selected, as would be the case with Streamlit's selections.
+    """
+    with st.container(key=f"seek-{seeks}") if seeks else nullcontext():
+        st.plotly_chart(figure, key=key, config=CONFIG, theme="streamlit", alt=shown(alt, MOST_IN_A_LINE))
 
 
 def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:
@@ -128,15 +138,18 @@ def cumulative_rewards(
     shaped_totals: Sequence[float],
     env_totals: Sequence[float],
     unlocks: dict[str, int],
-    current: int,
+    frame: int,
     theme: Theme,
 ) -> go.Figure:
-    """Both returns as they grew with the steps, unlocks marked, with a line at the current decision.
+    """Both returns as they grew with the steps, unlocks marked at their steps, with a line at the frame.
 
-    shaped_totals, env_totals: the sums up to and with each decision. unlocks: achievement -> index of its step.
+    shaped_totals: the sum up to and with each decision. env_totals: the sum at each frame. unlocks: achievement ->
+    index of its step.
     """
-    here = decisions[current].step_end
-    marks = _unlock_marks(decisions, shaped_totals, unlocks)
+    last = len(env_totals) - 1
+    here = min(frame, last)
+    ended = bisect_right(decisions, here, key=lambda decision: decision.step_end)
+    marks = _unlock_marks(decisions, env_totals, unlocks)
     unlock_marks: dict[str, Any] = {
         "type": "scatter",
         "x": [mark[0] for mark in marks],
@@ -155,21 +168,21 @@ def cumulative_rewards(
     dots: dict[str, Any] = {
         "type": "scatter",
         "x": [here, here],
-        "y": [env_totals[current], shaped_totals[current]],
+        "y": [env_totals[here], shaped_totals[ended - 1] if ended else 0.0],
         "mode": "markers",
         "showlegend": False,
         "marker": {"size": 8, "color": [COLOURS["env"].on(theme), COLOURS["shaped"].on(theme)]},
         "hoverinfo": "skip",
     }
     lines = [
-        _return_line(decisions, env_totals, "environment", COLOURS["env"].on(theme)),
-        _return_line(decisions, shaped_totals, "shaped", COLOURS["shaped"].on(theme)),
+        _env_line(env_totals, COLOURS["env"].on(theme)),
+        _shaped_line(decisions, shaped_totals, COLOURS["shaped"].on(theme)),
     ]
     return _figure(
         [*lines, unlock_marks, dots],
         theme,
         height=236,
-        x={"title": {"text": "step"}, "range": [0, max(decisions[-1].step_end, 1)], "showgrid": False},
+        x={"title": {"text": "step (click to go there)"}, "range": [0, max(last, 1)], "showgrid": False},
         y={"title": {"text": "return"}},
         shapes=[_upright(here, COLOURS["ink"].on(theme))],
     )
@@ -235,7 +248,7 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
         [*parts, sayings],
         theme,
         height=220,
-        x={"title": {"text": "decision"}, "range": [-0.5, len(decisions) - 0.5], "showgrid": False},
+        x={"title": {"text": "decision (click to go there)"}, "range": [-0.5, len(decisions) - 0.5], "showgrid": False},
         y={"title": {"text": "milliseconds"}, "rangemode": "tozero"},
         barmode="stack",
         bargap=0,
@@ -334,7 +347,7 @@ def _waterfall_rows(reward: RewardBreakdown) -> list[_Row]:
 
 def _inert(text: str) -> str:
     """Plotly reads a little HTML in labels; names come from a trace."""
-    return html.escape(text, quote=False)
+    return html.escape(shown(text, _MOST_IN_A_LABEL), quote=False)
 
 
 def _range(edges: Sequence[float]) -> tuple[float, float]:
@@ -351,21 +364,18 @@ def _where_changed(totals: Sequence[float]) -> list[int]:
 
 
 def _unlock_marks(
-    decisions: Sequence[DecisionSummary], shaped_totals: Sequence[float], unlocks: dict[str, int]
+    decisions: Sequence[DecisionSummary], env_totals: Sequence[float], unlocks: dict[str, int]
 ) -> list[tuple[int, float, str]]:
-    """One mark for each decision that unlocked something: (step, shaped return, what it says)."""
-    return [
-        (
-            decision.step_end,
-            total,
-            f"decision {decision.index} unlocked "
-            + ", ".join(
-                f"{name} (step {unlocks[name] + 1})" if name in unlocks else name for name in decision.unlocked
-            ),
-        )
-        for decision, total in zip(decisions, shaped_totals, strict=True)
-        if decision.unlocked
-    ]
+    """One mark for each step that unlocked something: (its frame, environment return, what it says)."""
+    names: dict[int, list[str]] = {}
+    for name, step in unlocks.items():
+        names.setdefault(step, []).append(_inert(name.replace("_", " ")))
+    marks: list[tuple[int, float, str]] = []
+    for step, unlocked in names.items():
+        at = max(0, bisect_right(decisions, step, key=lambda decision: decision.step_start) - 1)
+        says = f"{', '.join(unlocked)}<br>step {step + 1}, decision {decisions[at].index}"
+        marks.append((step + 1, env_totals[step + 1], says))
+    return marks
 
 
 def _timing_hover(decision: DecisionSummary) -> str:
@@ -382,19 +392,26 @@ def _moves(positions: Sequence[tuple[int, int]], first: int) -> list[tuple[int, 
     ]
 
 
-def _return_line(
-    decisions: Sequence[DecisionSummary], totals: Sequence[float], label: str, colour: str
-) -> dict[str, Any]:
+def _shaped_line(decisions: Sequence[DecisionSummary], totals: Sequence[float], colour: str) -> dict[str, Any]:
     kept = _where_changed(totals)
+    line = _steps_line([(decisions[index].step_end, totals[index]) for index in kept], "shaped", colour)
+    says = "shaped return %{y:+.2f}<br>after decision %{customdata}, step %{x}<extra></extra>"
+    return line | {"customdata": [-1, *kept], "hovertemplate": says}
+
+
+def _env_line(totals: Sequence[float], colour: str) -> dict[str, Any]:
+    line = _steps_line([(frame, totals[frame]) for frame in _where_changed(totals)], "environment", colour)
+    return line | {"hovertemplate": "environment return %{y:+.2f}<br>after step %{x}<extra></extra>"}
+
+
+def _steps_line(points: list[tuple[int, float]], label: str, colour: str) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "x": [0, *(decisions[index].step_end for index in kept)],
-        "y": [0.0, *(totals[index] for index in kept)],
-        "customdata": [-1, *kept],
+        "x": [0, *(x for x, _ in points)],
+        "y": [0.0, *(y for _, y in points)],
         "mode": "lines",
         "name": label,
         "line": {"color": colour, "width": 2, "shape": "hv"},
-        "hovertemplate": f"{label} return %{{y:+.2f}}<br>after decision %{{customdata}}, step %{{x}}<extra></extra>",
     }
 
 

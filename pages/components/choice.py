@@ -8,10 +8,13 @@ from core.errors import StoreError, UnknownEpisode
 from core.store import EpisodeSummary
 from pages.components.empty import show_empty_store
 from pages.components.format import short_id, signed, status_label
+from pages.components.plain import shown
 from pages.components.state import stop_with, store
 
 _LAST = "last_episode"
 _OFFERED = 5
+_MOST_IN_A_LABEL = 40
+_MOST_ECHOED = 300
 
 
 def chosen_episode() -> EpisodeSummary:
@@ -25,7 +28,7 @@ def chosen_episode() -> EpisodeSummary:
     except UnknownEpisode as error:
         st.session_state.pop(_LAST, None)
         st.subheader("No such episode", anchor=False)
-        st.text(str(error))
+        st.text(shown(str(error), _MOST_ECHOED))
         _offer_others()
         st.stop()
     except StoreError as error:
@@ -46,8 +49,11 @@ def link_to_traces(label: str = "All traces") -> None:
 
 
 def inert(text: str) -> str:
-    """Text for a label: letters, digits, `-`, `_`, `.`; whatever could be Markdown becomes `?`."""
-    return "".join(sign if sign.isalnum() or sign in "-." else "\\_" if sign == "_" else "?" for sign in text)
+    """Text for a label: letters, digits, `-`, `_`, `.`; whatever could be Markdown becomes `?`. Long text is cut."""
+    safe = "".join(
+        sign if sign.isalnum() or sign in "-." else "\\_" if sign == "_" else "?" for sign in text[:_MOST_IN_A_LABEL]
+    )
+    return safe if len(text) <= _MOST_IN_A_LABEL else f"{safe}…"
 
 
 def _offer_others() -> None:

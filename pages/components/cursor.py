@@ -1,15 +1,27 @@
 """Where the reader of an episode stands: a frame of the player and the decision that the panels explain.
 
 Frame 0 is the world after reset, frame k the world after step k - 1 (see `pages.components.player`).
+
+**Going to a decision** shows what it did: the frame after its last step, beside changes counted from before its first.
+The selector, its buttons, the player's `[` and `]` and the charts all do so. Going to an unlock, which is one step of
+its decision, shows the frame of that step. Before the first decision comes frame 0, so that the way back ends there. A
+decision without a step has no frame of its own: the player's keys pass over it, the selector shows it with the frame it
+was asked in.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.store import DecisionSummary
+from pages.components.plain import shown
+
+_WHOLE_NUMBER = re.compile(r"[0-9]+")  # \d and int() also take the digits of other scripts
+_MOST_DIGITS = 12
+_MOST_ECHOED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +50,8 @@ def decision_at_frame(decisions: Sequence[DecisionSummary], frame: int) -> int |
 
 
 def frame_of_decision(decision: DecisionSummary) -> int:
-    """The first frame that the decision led to; the one it was asked in, where it took no step."""
-    return decision.step_start + 1 if decision.step_end > decision.step_start else decision.step_start
+    """The last frame that the decision led to, its result; the one it was asked in, where it took no step."""
+    return decision.step_end
 
 
 def cursor_at(decisions: Sequence[DecisionSummary], frame: int, picked: Cursor | None = None) -> Cursor:
@@ -57,13 +69,9 @@ def frame_from_text(text: str | None, frames: int) -> tuple[int | None, str]:
     """
     if text is None:
         return None, ""
-    try:
-        frame = int(text)
-    except ValueError:
-        return (
-            None,
-            f'"{text[:40]}" in the address is not a step; give a whole number from 0 to {max(frames - 1, 0):,}.',
-        )
-    if not 0 <= frame < max(frames, 1):
-        return None, f"Step {frame} is not in this episode, which has steps 0 to {max(frames - 1, 0):,}."
-    return frame, ""
+    last = max(frames - 1, 0)
+    if not _WHOLE_NUMBER.fullmatch(text):
+        return None, f'"{shown(text, _MOST_ECHOED)}" in the address is not a step; give a whole number, 0 to {last:,}.'
+    if len(text) > _MOST_DIGITS or int(text) > last:
+        return None, f"Step {shown(text, _MOST_ECHOED)} is not in this episode, which has steps 0 to {last:,}."
+    return int(text), ""

@@ -22,7 +22,7 @@ def show_empty_store() -> None:
         st.subheader("Nothing is stored yet")
         st.write(
             "Craftscope keeps every episode that an agent plays here: each decision, what it earned and why, "
-            "how long it took, and every frame. Launch some and they appear on this page."
+            "how long it took, and every frame. Launch some, and you find them under Traces and Runs."
         )
         st.write(
             "To look around first, let the scripted player run three sample episodes: 300 steps each on seeds "

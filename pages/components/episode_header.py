@@ -12,15 +12,29 @@ from core.store import EpisodeSummary, TraceStore
 from pages.components.call_panel import show_problem
 from pages.components.choice import inert
 from pages.components.format import number, reason_in_words, seconds, short_id, signed, status_badge
+from pages.components.plain import plain, short
 from pages.components.state import store
 
 _FOLLOW_EVERY_S = 2.0
+_MOST_OF_A_NAME = 40
+_MOST_OF_A_REASON = 160
+_ERROR_PX = 96  # above the player: it must not be pushed out of the window
+_REPLAY_HELP = "Simulate seed and actions again, and compare the digest of every state with the stored one"
 _STYLE = """
 <style>
-[data-testid="stMainBlockContainer"] { padding-top: 4.2rem; }
-.st-key-episode-figures { padding: 0.55rem 1rem 0.5rem; }
-.st-key-episode-figures [data-testid="stMetricValue"] { font-size: 1.35rem; line-height: 1.3; }
-.st-key-episode-figures [data-testid="stMetricLabel"] { opacity: 0.75; }
+[data-testid="stMainBlockContainer"] { padding: 3.75rem 2rem 2rem; }
+.st-key-episode-head :is([data-testid="stButton"], [data-testid="stDownloadButton"]) button { min-height: 2rem;
+  padding: 0.15rem 0.6rem; }
+.st-key-episode-figures { padding: 0.15rem 0.9rem 0.3rem; }
+.st-key-episode-figures [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.25; }
+.st-key-episode-figures [data-testid="stMetricLabel"] { height: 1.5rem; min-height: 0; opacity: 0.75; }
+.st-key-episode-figures [data-testid="stMetricLabel"] p { font-size: 0.82rem; line-height: 1.5rem; }
+.st-key-episode-line { flex-wrap: nowrap; overflow: hidden; }
+.st-key-episode-line :is([data-testid="stButton"] button, [data-testid="stPageLink"] a) { min-height: 1.6rem;
+  padding: 0 0.3rem; white-space: nowrap; }
+.st-key-episode-line [data-testid="stPageLink"] p { max-width: 26ch; overflow: hidden;
+  text-overflow: ellipsis; }
+.st-key-episode-line [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 </style>
 """
 
@@ -28,18 +42,16 @@ _STYLE = """
 def show_header(summary: EpisodeSummary) -> None:
     """Draw the head."""
     st.html(_STYLE)
-    title, actions = st.columns([0.52, 0.48], vertical_alignment="center")
-    with title, st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(f"Episode {inert(short_id(summary.id))}", anchor=False, width="content")
-        _show_badges(summary)
-    with (
-        actions,
-        st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right", gap="xsmall"),
-    ):
-        _show_actions(summary)
-    _show_figures(summary)
+    with st.container(key="episode-head", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.subheader(f"Episode {inert(short_id(summary.id))}", anchor=False, width="content")
+            _show_badges(summary)
+            st.space("stretch")
+            _show_actions(summary)
+        _show_figures(summary)
+        _show_origin_and_end(summary)
     if summary.error is not None:
-        show_problem("The episode ended with an error", summary.error.kind, summary.error.detail)
+        show_problem("The episode ended with an error", summary.error.kind, summary.error.detail, long_px=_ERROR_PX)
     if not summary.status.is_over:
         _follow(summary)
 
@@ -51,13 +63,11 @@ def _show_badges(summary: EpisodeSummary) -> None:
     if summary.world_episode != 1:
         st.badge(f"world {summary.world_episode}", color="gray", help="Which world of this seed, the first is 1")
     st.badge(inert(summary.policy), color="violet", help=f"The policy, with policy seed {summary.policy_seed}")
-    if summary.status.is_over:
-        st.caption(f"Ended: {reason_in_words(summary.stop_reason)}", width="content")
 
 
 def _show_actions(summary: EpisodeSummary) -> None:
     earlier, later = _neighbours(summary)
-    for label, neighbour, word in (("←", earlier, "Previous"), ("→", later, "Next")):
+    for label, neighbour, word in (("← Episode", earlier, "Previous"), ("Episode →", later, "Next")):
         if st.button(label, key=f"{word}-episode", disabled=neighbour is None, help=f"{word} episode of this run"):
             st.switch_page("pages/episode.py", query_params={"id": neighbour or ""})
     if st.button("Present", key="present", help="For showing to others: the player and nothing else"):
@@ -68,13 +78,10 @@ def _show_actions(summary: EpisodeSummary) -> None:
         data=lambda: episode_json(store(), summary.id),
         file_name=f"craftscope-{inert(short_id(summary.id))}.json",
         mime="application/json",
-        on_click="ignore",
+        on_click="rerun",  # an episode that was deleted meanwhile cannot be sent: the page then says so
         key="download",
         help="The whole episode as versioned JSON",
     )
-    if summary.n_decisions:
-        with st.container(width="content"):
-            _check_replay(summary)
 
 
 def _show_figures(summary: EpisodeSummary) -> None:
@@ -98,7 +105,7 @@ def _lasted(summary: EpisodeSummary) -> str:
 
 
 def _neighbours(summary: EpisodeSummary) -> tuple[str | None, str | None]:
-    order = _run_order(store(), store().url, summary.run_id)
+    _, order = _run_of(store(), store().url, summary.run_id)
     if summary.id not in order:
         return None, None
     at = order.index(summary.id)
@@ -106,33 +113,55 @@ def _neighbours(summary: EpisodeSummary) -> tuple[str | None, str | None]:
 
 
 @st.cache_data(ttl=10, max_entries=16, show_spinner=False)
-def _run_order(_store: TraceStore, url: str, run_id: str) -> tuple[str, ...]:
-    return tuple(episode.id for episode in _store.run_episodes(run_id))
+def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[str, tuple[str, ...]]:
+    """The run's name and its episodes in order."""
+    return _store.run(run_id).name, tuple(episode.id for episode in _store.run_episodes(run_id))
 
 
 @st.fragment
-def _check_replay(summary: EpisodeSummary) -> None:
-    """Simulate again on demand; what came out stays for as long as no more is stored."""
+def _show_origin_and_end(summary: EpisodeSummary) -> None:
+    """One line of a height that stays: the run, why the episode ended, and whether it can be simulated again.
+
+    That is checked on demand; what came out stays for as long as no more is stored.
+    """
     key = f"replay-check:{summary.id}:{summary.n_steps}"
-    if st.button("Check replay", key="check-replay", help="Simulate seed and actions again, compare digests"):
-        with st.spinner(f"Simulating {summary.n_steps:,} steps again…"):
+    with st.container(key="episode-line", horizontal=True, vertical_alignment="center", gap="small"):
+        st.page_link("pages/run.py", label=_run_label(summary), query_params={"id": summary.run_id}, width="content")
+        if summary.status.is_over:
+            st.caption(f"Ended: {reason_in_words(summary.stop_reason)}", width="content")
+        st.space("stretch")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            said = st.empty()
+        if not summary.n_decisions:
+            return
+        if st.button("Check replay", key="check-replay", type="tertiary", help=_REPLAY_HELP):
+            said.caption(f"Simulating {summary.n_steps:,} steps again…")
             st.session_state[key] = _checked(summary.id)
-    is_exact, sentence = st.session_state.get(key, (None, ""))
-    if is_exact is None:
-        return
-    if is_exact:
-        st.badge("Replay exact", color="green", help="Every state came out again, digest for digest")
-    else:
-        st.badge("Replay differs", color="red")
-        st.text(sentence)
+        if key in st.session_state:
+            sentence, more = st.session_state[key]
+            said.text(sentence, help=more or None)
 
 
-def _checked(episode_id: str) -> tuple[bool, str]:
+def _run_label(summary: EpisodeSummary) -> str:
+    try:
+        name, _ = _run_of(store(), store().url, summary.run_id)
+    except StoreError:  # the link leads to a page that says what is wrong
+        name = ""
+    return f"Run {plain(short(name, _MOST_OF_A_NAME)) if name else inert(short_id(summary.run_id))}"
+
+
+def _checked(episode_id: str) -> tuple[str, str]:
+    """What came out, in a sentence, and more of it for those who ask. Steps are counted from 1, as on this page."""
     try:
         result = replay.check(store().load_episode(episode_id))
     except CraftscopeError as error:
-        return False, f"It could not be simulated again: {error}"
-    return result.exact, result.sentence
+        return f"It could not be simulated again: {short(str(error), _MOST_OF_A_REASON)}", plain(str(error))
+    if result.exact and result.frames:
+        return f"Replay exact: {result.frames - 1:,} steps simulated again, all digests equal.", ""
+    if result.diverged_at is None:
+        return result.sentence, ""
+    at = f"at step {result.diverged_at:,}" if result.diverged_at else "in the world after reset"
+    return f"Replay diverged {at}.", plain(result.sentence)
 
 
 @st.fragment(run_every=_FOLLOW_EVERY_S)

@@ -6,16 +6,18 @@ from typing import Literal
 
 import streamlit as st
 
-from core.errors import StoreError
+from core.errors import CraftscopeError
 from core.store import DecisionSummary, EpisodeSummary
 from core.types import Decision, StateFacts
 from pages.components.address import keep_step_in_address
 from pages.components.call_panel import show_tool_calls
+from pages.components.choice import inert
 from pages.components.cursor import Cursor, cursor_at
 from pages.components.format import signed
 from pages.components.map_panel import show_map
+from pages.components.plain import shown
 from pages.components.player import player
-from pages.components.position import go_to_decision, last_frame, picked_of, remember_frame, seek_of
+from pages.components.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
 from pages.components.reward_panel import show_reward
 from pages.components.sentences import steps_phrase
 from pages.components.state import stop_with, store
@@ -26,6 +28,8 @@ from pages.components.track import Track
 # The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
 _STYLE = """
 <style>
+.st-key-decision-headline { flex-wrap: nowrap; overflow: hidden; }
+[class*="st-key-seek-"] .nsewdrag { cursor: pointer !important; }
 @media (min-width: 1000px) {
   [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 432px; }
   [data-testid="stColumn"]:has(> div .st-key-episode-player) + [data-testid="stColumn"] { flex: 1 1 0; min-width: 0; }
@@ -44,13 +48,6 @@ _TABS: tuple[str, ...] = ("Reward", "Tool call", "Timing", "State", "Map")
 @st.fragment
 def show_episode(summary: EpisodeSummary, track: Track) -> None:
     """Draw player and panels, and keep the address in step with them."""
-    try:
-        _show(summary, track)
-    except StoreError as error:
-        stop_with("The episode cannot be read any more", error)
-
-
-def _show(summary: EpisodeSummary, track: Track) -> None:
     left, right = st.columns([0.48, 0.52], gap="medium")
     st.html(_STYLE)
     with left, st.container(key="episode-player"):
@@ -60,7 +57,7 @@ def _show(summary: EpisodeSummary, track: Track) -> None:
             _say_nothing_decided(summary)
             return
         decision = track.decisions[cursor.decision]
-        _show_selector(summary.id, track, decision)
+        _show_selector(summary.id, track, decision, cursor.frame)
         _show_headline(decision, cursor)
         _show_tabs(summary, track, decision, cursor)
     keep_step_in_address("episode", summary.id, cursor.frame)
@@ -87,7 +84,7 @@ def _say_nothing_decided(summary: EpisodeSummary) -> None:
         )
 
 
-def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> None:
+def _show_selector(episode_id: str, track: Track, decision: DecisionSummary, frame: int) -> None:
     decisions, last = track.decisions, len(track.decisions) - 1
     key = f"decision-{episode_id}"
     st.session_state[key] = decision.index
@@ -95,7 +92,7 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> 
     def go(index: int) -> None:
         go_to_decision(episode_id, decisions, index)
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="decision-selector"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-selector"):
         st.markdown("**Decision**", width="content")
         # A form: while the player runs, the browser may report a number that is no longer shown, and only a form's
         # button says that somebody meant it.
@@ -104,12 +101,28 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary) -> 
             st.container(horizontal=True, gap="xsmall", width="content"),
         ):
             st.number_input(
-                "Decision", min_value=0, max_value=last, step=1, key=key, label_visibility="collapsed", width=124
+                "Decision", min_value=0, max_value=last, step=1, key=key, label_visibility="collapsed", width=112
             )
             st.form_submit_button("Go", on_click=lambda: go(st.session_state[key]), key=f"go-{episode_id}")
         st.caption(f"0 to {last:,}", width="content")
-        st.button("‹", key="decision-back", on_click=go, args=(decision.index - 1,), disabled=decision.index == 0)
-        st.button("›", key="decision-forward", on_click=go, args=(decision.index + 1,), disabled=decision.index == last)
+        st.button(
+            "‹ Prev",
+            key="decision-back",
+            on_click=go,
+            args=(decision.index - 1,),
+            disabled=decision.index == 0 and frame == 0,
+            help="Previous decision: what it led to (\\[)",
+        )
+        # At the world after reset, the first decision has not been seen yet.
+        following = 0 if frame == 0 and decision.index == 0 and decision.step_end else decision.index + 1
+        st.button(
+            "Next ›",
+            key="decision-forward",
+            on_click=go,
+            args=(following,),
+            disabled=following > last and frame >= decision.step_end,
+            help="Next decision: what it led to (\\])",
+        )
         _show_unlock_jump(episode_id, track)
 
 
@@ -123,14 +136,16 @@ def _show_unlock_jump(episode_id: str, track: Track) -> None:
         name = st.session_state[key]
         st.session_state[key] = None
         if name in unlocking:
-            go_to_decision(episode_id, track.decisions, unlocking[name])
+            index = unlocking[name]
+            frame = track.unlocks[name] + 1 if name in track.unlocks else track.decisions[index].step_end
+            go_to_frame(episode_id, Cursor(frame, index))
 
     st.selectbox(
         "Go to an unlock",
         list(unlocking),
         index=None,
         key=key,
-        format_func=lambda name: f"{name.replace('_', ' ')} (decision {unlocking[name]})",
+        format_func=lambda name: f"{shown(name, 60).replace('_', ' ')} (decision {unlocking[name]})",
         placeholder="Go to an unlock…",
         on_change=go,
         label_visibility="collapsed",
@@ -138,16 +153,18 @@ def _show_unlock_jump(episode_id: str, track: Track) -> None:
 
 
 def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="decision-headline"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-headline"):
         if cursor.frame == 0 and decision.index == 0:
             st.badge("about to act", color="gray", help="The player shows the world after reset")
         st.badge(steps_phrase(decision), color="gray")
-        st.badge(f"shaped {signed(decision.reward)}", color=_colour(decision.reward))
-        st.badge(f"environment {signed(decision.env_reward)}", color=_colour(decision.env_reward))
+        shaped, env, steps = decision.reward, decision.env_reward, decision.step_end - decision.step_start
+        over = f" over {steps} steps" if steps > 1 else ""
+        st.badge(f"shaped {signed(shaped)}", color=_colour(shaped), help="What the reward configuration paid for it")
+        st.badge(f"env {signed(env)}{over}", color=_colour(env), help="What Crafter itself paid for its steps")
         if not decision.ok:
             st.badge("failed", color="red")
         for name in decision.unlocked:
-            st.badge(f"◆ {name.replace('_', ' ')}", color="orange", help="Unlocked by this decision")
+            st.badge(f"◆ {inert(name.replace('_', '-')).replace('-', ' ')}", color="orange", help="It unlocked this")
 
 
 def _colour(value: float) -> Literal["green", "red", "gray"]:
@@ -157,25 +174,32 @@ def _colour(value: float) -> Literal["green", "red", "gray"]:
 def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
     tabs = st.tabs(_TABS, key="tab", on_change="rerun", bind="query-params")
     at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
-    shown = _TABS[at]
     with tabs[at]:
-        match shown:
-            case "Timing":
-                show_timing(decision, track, summary.id)
-            case "Map":
-                show_map(summary.spec, track, cursor.frame, summary.id)
-            case _:
-                _show_decision_tab(shown, summary, track, store().decision(summary.id, decision.index), cursor)
+        try:
+            _show_tab(_TABS[at], summary, track, decision, cursor)
+        except CraftscopeError as error:  # deleted meanwhile, say: here, where it is seen, and the player stays
+            stop_with("This cannot be read any more", error)
 
 
-def _show_decision_tab(shown: str, summary: EpisodeSummary, track: Track, decision: Decision, cursor: Cursor) -> None:
+def _show_tab(tab: str, summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
+    match tab:
+        case "Timing":
+            show_timing(decision, track, summary.id)
+        case "Map":
+            show_map(summary.spec, track, cursor.frame, summary.id)
+        case _:
+            _show_decision_tab(tab, summary, track, store().decision(summary.id, decision.index), cursor)
+
+
+def _show_decision_tab(tab: str, summary: EpisodeSummary, track: Track, decision: Decision, cursor: Cursor) -> None:
     """The tabs that need the whole decision, which is read for them alone."""
-    if shown == "Reward":
+    if tab == "Reward":
         show_reward(decision, summary.spec.reward, track, cursor, summary.id)
-    elif shown == "Tool call":
+    elif tab == "Tool call":
         show_tool_calls(decision, cursor)
     else:
-        show_state(_facts_at(decision, track, cursor), decision.before, track.unlocks, cursor.frame)
+        facts = _facts_at(decision, track, cursor)
+        show_state(facts, decision.before, decision.index, track.unlocks, cursor.frame)
 
 
 def _facts_at(decision: Decision, track: Track, cursor: Cursor) -> StateFacts:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from core.errors import did_you_mean
 from core.policies import POLICIES
 from core.rewards import STRATEGIES
 from core.types import Limits, OnDone
+from pages.components.form_address import show_in_address
+from pages.components.plain import short
 
 PREFIX = "launch_"
 """The session-state key of a field of the form is this and its name."""
@@ -21,8 +24,10 @@ LAUNCH_BUTTON = f"{PREFIX}now"
 """The form's one button that is always drawn. Buttons are forgotten when the page is left, fields are not."""
 
 
-_LINK_DUE = f"{PREFIX}link_due"
-_LINK_RETRY_S = 0.5
+_MOST = 1_000_000_000  # no field of the form takes more, and no browser counts beyond 2**53
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+_MOST_ECHOED = 60
+_TROUBLES = f"{PREFIX}link_troubles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,9 @@ class LinkField:
     default: Any
     read: Callable[[str], Any]
     always: bool = False  # part of the link although it holds the default
+    named: str = ""
+    """Its name in links, where that is not the field's own. Streamlit takes parameters of a link away that have the
+    name of a filter of the traces page when one comes from there; a field's own name is understood all the same."""
 
 
 def _one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
@@ -44,23 +52,26 @@ def _one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
 
 
 def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError("it is not a whole number.") from None
+    # int() would also read digits of other scripts, spaces and underscores.
+    if not _WHOLE.fullmatch(text) or abs(int(text)) > _MOST:
+        raise ValueError(f"it is not a whole number in the digits 0-9, at most {_MOST:,}.")
+    return int(text)
 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
-        raise ValueError("it is not a number.") from None
+        value = math.nan
+    if not abs(value) <= _MOST:  # false for NaN too
+        raise ValueError(f"it is not a number, at most {_MOST:,}.")
+    return value
 
 
 _LIMITS = Limits()
 LINK_FIELDS: dict[str, LinkField] = {
-    "seeds": LinkField("42", str, always=True),
-    "policy": LinkField("scripted", _one_of(POLICIES), always=True),
+    "seeds": LinkField("0", str, always=True, named="play"),
+    "policy": LinkField("scripted", _one_of(POLICIES), always=True, named="by"),
     "episodes": LinkField(1, _whole, always=True),
     "strategy": LinkField("per_achievement", _one_of(STRATEGIES)),
     "lambda": LinkField(1.0, _number),
@@ -77,9 +88,12 @@ def begin() -> None:
     A value of the link that cannot be used is said, and the default stands in its place.
     """
     arriving = LAUNCH_BUTTON not in st.session_state
-    if arriving and any(name in st.query_params for name in LINK_FIELDS):
+    names = set(LINK_FIELDS) | {field.named for field in LINK_FIELDS.values()}
+    if arriving and not names.isdisjoint(st.query_params):
+        troubles: list[str] = []
         for name, field in LINK_FIELDS.items():
-            st.session_state[PREFIX + name] = _from_link(name, field)
+            st.session_state[PREFIX + name] = _from_link(name, field, troubles)
+        st.session_state[_TROUBLES] = (troubles, _form_link())
     for name, field in LINK_FIELDS.items():
         keep(name, field.default)
 
@@ -94,45 +108,39 @@ def keep(name: str, default: Any) -> str:
 
 def show_link() -> None:
     """Put the form into the page's address, so that it can be sent."""
-    link = link_of({name: st.session_state[PREFIX + name] for name in LINK_FIELDS})
-    if dict(st.query_params) == link:
-        return
-    try:
-        st.query_params.from_dict(link)
-    except StreamlitAPIException:
-        # Filters of the traces page have some of these names, and keep them until this first run here is over.
-        st.session_state[_LINK_DUE] = True
-        st.fragment(_run_again, run_every=_LINK_RETRY_S)()
+    show_in_address("launch", _form_link())
 
 
-def _run_again() -> None:
-    """The first call is part of the run that could not write the link; the next one comes after it."""
-    if not st.session_state.pop(_LINK_DUE, False):
-        st.rerun()
+def _form_link() -> dict[str, str]:
+    return link_of({name: st.session_state[PREFIX + name] for name in LINK_FIELDS})
 
 
 def link_of(values: Mapping[str, Any]) -> dict[str, str]:
     """Query parameters of the launch page that fill its form with `values`; defaults are left out."""
     return {
-        name: f"{values[name]:g}" if isinstance(values[name], float) else str(values[name])
+        field.named or name: f"{values[name]:g}" if isinstance(values[name], float) else str(values[name])
         for name, field in LINK_FIELDS.items()
         if name in values and values[name] is not None and (field.always or values[name] != field.default)
     }
 
 
-def _from_link(name: str, field: LinkField) -> Any:
-    text = st.query_params.get(name)
+def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
+    text = st.query_params.get(field.named, st.query_params.get(name))
     if text is None:
         return field.default
     try:
         return field.read(text)
     except ValueError as error:
-        st.session_state.setdefault(f"{PREFIX}link_troubles", []).append(
-            f'The link\'s "{name}" is "{text}": {error} It was set to {field.default}.'
+        troubles.append(
+            f'The link\'s "{name}" is "{short(text, _MOST_ECHOED)}": {error} It was set to {field.default}.'
         )
         return field.default
 
 
 def link_troubles() -> list[str]:
-    """Sentences on what the link held and could not be used; each is given once."""
-    return st.session_state.pop(f"{PREFIX}link_troubles", [])
+    """Sentences on what the link held and could not be used, until the form is changed.
+
+    The page runs by itself too, when worlds have been made; they must outlast that.
+    """
+    troubles, filled = st.session_state.get(_TROUBLES, ((), {}))
+    return list(troubles) if filled == _form_link() else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 
 import streamlit as st
@@ -11,17 +10,19 @@ from PIL import Image
 from core import jobs
 from core.env.render import draw_scene
 from core.env.rules import ACHIEVEMENTS
-from core.errors import StoreError
+from core.errors import StoreError, UnknownEpisode
 from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
 from pages.components.format import number, reason_in_words, signed, status_badge
-from pages.components.plain import plain
+from pages.components.plain import plain, short
 from pages.components.state import store
 
 _CELL_PX = 32  # twice the textures' size
 _LARGE_CELL_PX = 48
 _SAID = "run-said"
 _LARGEST_PX = 640
+_MOST_OF_A_REASON = 160
+_ROW_WIDTHS = (1.5, 1.3, 2.6, 1.2, 1.3, 1.1, 1.6)
 
 
 def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
@@ -48,8 +49,7 @@ def episode_card(row: EpisodeSummary, per_seed: int, *, alone: bool = False) -> 
     with st.container(border=True, key=f"card-{row.id}"):
         left, right = st.columns([2, 3] if alone else [5, 6], vertical_alignment="top")
         with left.container(key=f"frame-{row.id}"):
-            picture = _frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
-            st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
+            _show_frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
         with right:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{episode_name(row, per_seed)}**", width="content")
@@ -62,13 +62,13 @@ def episode_card(row: EpisodeSummary, per_seed: int, *, alone: bool = False) -> 
                 _open_link(row)
                 _stop_button(row, "card")
                 if row.status.is_over:
-                    st.caption(plain(_why(row)), width="content")
+                    st.caption(plain(short(_why(row), _MOST_OF_A_REASON)), width="content")
 
 
 def episode_row(row: EpisodeSummary, per_seed: int) -> None:
     """One episode in a line."""
     with st.container(key=f"row-{row.id}"):
-        cells = st.columns([1.6, 1.5, 3, 1.3, 1.3, 1.2, 1.6], vertical_alignment="center")
+        cells = st.columns(_ROW_WIDTHS, vertical_alignment="center")
         cells[0].html(f'<div class="cs-cell">{episode_name(row, per_seed)}</div>')
         with cells[1]:
             _badge(row)
@@ -76,14 +76,19 @@ def episode_row(row: EpisodeSummary, per_seed: int) -> None:
         values = (signed(row.env_return), signed(row.shaped_return), f"{len(row.achievements)} / {len(ACHIEVEMENTS)}")
         for cell, value in zip(cells[3:6], values, strict=True):
             cell.html(f'<div class="cs-cell cs-end">{value}</div>')
-        with cells[6], st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        with (
+            cells[6],
+            st.container(
+                horizontal=True, horizontal_alignment="right", vertical_alignment="center", key=f"ways-{row.id}"
+            ),
+        ):
             _open_link(row)
             _stop_button(row, "row")
 
 
 def row_headings() -> None:
     """What the columns of `episode_row` are."""
-    cells = st.columns([1.6, 1.5, 3, 1.3, 1.3, 1.2, 1.6], vertical_alignment="bottom")
+    cells = st.columns(_ROW_WIDTHS, vertical_alignment="bottom")
     names = ("Episode", "Status", "Steps", "Env return", "Shaped return", "Achieved", "")
     for cell, name, end in zip(cells, names, (False, False, False, True, True, True, True), strict=True):
         cell.html(f'<div class="cs-cell cs-muted{" cs-end" if end else ""}">{name}</div>')
@@ -177,12 +182,23 @@ def show_what_was_said() -> None:
         st.toast(plain(sentence))
 
 
-def _frame(row: EpisodeSummary, cell: int) -> bytes:
+def _show_frame(row: EpisodeSummary, cell: int) -> None:
+    """The newest frame, or words in a space of its size, so that nothing moves when it comes."""
     view = row.spec.env.view
-    size = _size(view, cell)
-    if row.status is EpisodeStatus.QUEUED:
-        return _blank(size)
-    return _drawn(store(), row.id, row.n_steps, view, size, (row.seed, row.world_episode))
+    picture = None
+    if row.status is not EpisodeStatus.QUEUED:
+        picture = _drawn(store(), row.id, row.n_steps, view, _size(view, cell), (row.seed, row.world_episode))
+    if picture is not None:
+        st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
+        return
+    words, moves = _FRAMES_TO_COME.get(row.status, ("no frame was recorded", False))
+    st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{words}</span></div>')
+
+
+_FRAMES_TO_COME = {
+    EpisodeStatus.QUEUED: ("", False),  # the words beside it say that it waits
+    EpisodeStatus.RUNNING: ("making the world…", True),
+}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -193,17 +209,13 @@ def _drawn(
     view: tuple[int, int],
     size: tuple[int, int],
     world: tuple[int, int],
-) -> bytes:
-    """The newest frame; `n_steps` is what makes it another one."""
-    scene = _store.latest_scene(episode_id)
-    if scene is None:
-        return _blank(size)
-    return _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
-
-
-@functools.cache
-def _blank(size: tuple[int, int]) -> bytes:
-    return _png(Image.new("RGBA", size, (128, 140, 155, 40)))
+) -> bytes | None:
+    """The newest frame; `n_steps` is what makes it another one. None where there is none."""
+    try:
+        scene = _store.latest_scene(episode_id)
+    except UnknownEpisode:  # deleted since its row was read; the next drawing does without it
+        return None
+    return None if scene is None else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
 
 
 def _size(view: tuple[int, int], cell: int) -> tuple[int, int]:

@@ -26,11 +26,11 @@ def show_map(spec: EpisodeSpec, track: Track, frame: int, key: str) -> None:
     picture = _world_picture(spec.seed, spec.world_episode, spec.env, ENGINE_VERSION)
     reached = min(frame, len(track.positions) - 1)
     figure = charts.world_map(picture, spec.env.area, track.positions, reached, charts.theme())
-    charts.show(figure, key=f"map-{key}", alt="The world from above with the path walked")
     st.caption(
-        "Yellow: the path up to this step. White: what follows. The picture is the world as it was after reset; "
-        "what was collected, built or moved since is not in it."
+        f"The ground is the world after reset, not at step {reached:,}: what was collected, built or moved since is "
+        "not drawn. Yellow: the path up to this step. White: what follows."
     )
+    charts.show(figure, key=f"map-{key}", alt="The world after reset from above with the path walked")
 
 
 @st.cache_data(max_entries=32, show_spinner="Drawing the world, about a second…")

@@ -50,13 +50,20 @@ def picked_of(episode_id: str) -> Cursor | None:
 
 
 def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index: int) -> None:
-    """Move the player to a decision; one that does not exist counts as the nearest."""
+    """Move the player to what a decision led to. Before the first is the world after reset, after the last the last."""
     if not decisions:
         return
-    index = max(0, min(index, len(decisions) - 1))
-    frame = frame_of_decision(decisions[index])
-    st.session_state[f"picked:{episode_id}"] = Cursor(frame, index)
-    _seek(episode_id, frame)
+    if index < 0:
+        go_to_frame(episode_id, Cursor(0, 0))
+        return
+    index = min(index, len(decisions) - 1)
+    go_to_frame(episode_id, Cursor(frame_of_decision(decisions[index]), index))
+
+
+def go_to_frame(episode_id: str, cursor: Cursor) -> None:
+    """Move the player to a frame, and the panels to the decision that is picked with it."""
+    st.session_state[f"picked:{episode_id}"] = cursor
+    _seek(episode_id, cursor.frame)
 
 
 def _seek(episode_id: str, frame: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import pandas as pd
@@ -103,31 +103,9 @@ def _params_form(strategy: str) -> dict[str, float]:
 def _with_tables(config: RewardConfig) -> RewardConfig:
     achievements_tab, inventory_tab = st.tabs(["Achievements", "Inventory"])
     with achievements_tab:
-        default_count = st.number_input(
-            "Any other achievement pays, each time",
-            key=keep("default_count_weight", config.default_achievement_count_weight),
-            persist_state="session",
-            step=0.01,
-            width=320,
-        )
-        achievements = _edited("achievements", _default_achievements(), _ACHIEVEMENT_COLUMNS)
-        st.caption(
-            "A first unlock is paid up to three times over: as an unlock, as a count, and as the inventory entry that "
-            "rises. Counts go on paying for as long as they rise: drinking pays at full thirst too."
-        )
+        default_count, achievements = _table("achievements")
     with inventory_tab:
-        default_item = st.number_input(
-            "Any other entry pays, each point more",
-            key=keep("default_inventory_weight", config.default_inventory_weight),
-            persist_state="session",
-            step=0.01,
-            width=320,
-        )
-        inventory = _edited("inventory", _default_inventory(), _INVENTORY_COLUMNS)
-        st.caption(
-            "Falls cost nothing, so health, food, drink and energy earn again each time they refill, and saplings "
-            "each time they are collected."
-        )
+        default_item, inventory = _table("inventory")
     st.button("Back to the default tables", key=f"{PREFIX}reset_tables", on_click=_reset_tables)
     return RewardConfig(
         strategy=config.strategy,
@@ -145,6 +123,21 @@ def _with_tables(config: RewardConfig) -> RewardConfig:
     )
 
 
+def _table(name: str) -> tuple[float, pd.DataFrame]:
+    """One table: what entries without a value pay, and the entries."""
+    table = _TABLES[name]
+    otherwise = st.number_input(
+        table.otherwise,
+        key=keep(table.otherwise_field, table.otherwise_pays),
+        persist_state="session",
+        step=0.01,
+        width=320,
+    )
+    entries = _edited(name, table.default(), table.columns)
+    st.caption(table.note)
+    return otherwise, entries
+
+
 def _default_achievements() -> pd.DataFrame:
     counts = data.achievement_count_weights()
     return pd.DataFrame(
@@ -160,6 +153,40 @@ def _default_achievements() -> pd.DataFrame:
 def _default_inventory() -> pd.DataFrame:
     weights = data.inventory_weights()
     return pd.DataFrame({"item": ITEMS, "weight": pd.array([weights.get(name) for name in ITEMS], dtype="Float64")})
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What sets one of the two tables apart from the other."""
+
+    default: Callable[[], pd.DataFrame]
+    columns: Mapping[str, Any]
+    otherwise: str  # the label of what is paid where the table says nothing
+    otherwise_field: str
+    otherwise_pays: float
+    note: str
+
+
+_TABLES = {
+    "achievements": _Table(
+        default=_default_achievements,
+        columns=_ACHIEVEMENT_COLUMNS,
+        otherwise="Any other achievement pays, each time",
+        otherwise_field="default_count_weight",
+        otherwise_pays=RewardConfig().default_achievement_count_weight,
+        note="A first unlock is paid up to three times over: as an unlock, as a count, and as the inventory entry that "
+        "rises. Counts go on paying for as long as they rise: drinking pays at full thirst too.",
+    ),
+    "inventory": _Table(
+        default=_default_inventory,
+        columns=_INVENTORY_COLUMNS,
+        otherwise="Any other entry pays, each point more",
+        otherwise_field="default_inventory_weight",
+        otherwise_pays=RewardConfig().default_inventory_weight,
+        note="Falls cost nothing, so health, food, drink and energy earn again each time they refill, and saplings "
+        "each time they are collected.",
+    ),
+}
 
 
 def _edited(name: str, default: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
@@ -183,10 +210,9 @@ def _edited(name: str, default: pd.DataFrame, columns: Mapping[str, Any]) -> pd.
 
 
 def _reset_tables() -> None:
-    for name in ("achievements", "inventory"):
+    for name, table in _TABLES.items():
         st.session_state.pop(f"{PREFIX}{name}_kept", None)
-    st.session_state.pop(f"{PREFIX}default_count_weight", None)
-    st.session_state.pop(f"{PREFIX}default_inventory_weight", None)
+        st.session_state.pop(f"{PREFIX}{table.otherwise_field}", None)
     st.session_state[f"{PREFIX}tables_revision"] = st.session_state.get(f"{PREFIX}tables_revision", 0) + 1
 
 

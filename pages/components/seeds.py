@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,12 +11,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.dataset import RADIUS, RESOURCES, describe_seeds, known_description
+from core.env.checks import MAX_SEED
 from core.errors import InvalidInput
 from core.plan import parse_seeds
 from core.types import Difficulty, EnvConfig, SeedDescription
 from pages.components.icons import icon
 from pages.components.launch_state import PREFIX, keep
-from pages.components.plain import plain
+from pages.components.plain import plain, short
 from pages.components.state import store
 
 SEEDS_KEY = f"{PREFIX}seeds"
@@ -33,6 +35,8 @@ _DIFFICULTY_HELP = (
     f"By what stands within {RADIUS} cells of the start. Easy: 4 trees or more and no zombie or skeleton. "
     "Medium: 2 trees or more and at most 2 of them. Hard: at most 5 of them. Custom: everything else."
 )
+
+_MOST_OF_A_LINE = 120
 
 _FAR = 10**6  # sorts a world that lacks the resource last
 
@@ -98,13 +102,32 @@ class _CardToCome:
         self.traits.html(_traits(description))
 
 
+def _picked_line() -> None:
+    """What is picked, in one line: seeds that were typed and worlds that were ticked are one selection."""
+    picked = chosen_seeds()
+    shown = frozenset(_shown_seeds())
+    elsewhere = [seed for seed in picked if seed not in shown]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="launch-picked"):
+        if picked:
+            several = f" ({len(picked):,} seeds)" if len(picked) > 1 else ""
+            st.markdown(f"Picked: **{plain(short(seeds_text(picked), _MOST_OF_A_LINE))}**{several}", width="content")
+        else:
+            st.markdown("Picked: none yet. Tick worlds, or type seeds on the right.", width="content")
+        st.space("stretch")
+        if elsewhere:
+            label = "Show it" if len(picked) == 1 else f"Show the {len(elsewhere):,} not shown"
+            st.button(label, key=f"{PREFIX}show_picked", on_click=_show_picked)
+        st.button("Clear picks", key=f"{PREFIX}clear_picks", on_click=_pick, args=((),), disabled=not picked)
+
+
 def seed_gallery(env: EnvConfig) -> Callable[[], None]:
     """Draw the gallery. Gives back what makes the worlds that are not stored yet: call it when the page stands.
 
     It is part of the page's own run, not of a polling fragment: a poll that is under way while the page is left comes
     back to the page after it. A click interrupts it after the world that it is at; what is made is stored.
     """
-    keep("shown", f"0-{_PAGE - 1}")
+    keep("shown", _first_shown())
+    _picked_line()
     _toolbar()
     try:
         shown = parse_seeds(st.session_state[_SHOWN_KEY], max_count=_MOST_SHOWN)
@@ -118,6 +141,7 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
     fitting.sort(key=_SORTS[st.session_state[f"{PREFIX}sort"]])
     status = st.empty()
     _show_status(status, len(fitting), len(known), missing)
+    st.html(_legend())
     if not fitting and not missing:
         st.info("None of the worlds shown fits these filters. Loosen one of them, or show other seeds.")
     chosen = frozenset(chosen_seeds())
@@ -139,11 +163,11 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
 def _toolbar() -> None:
     top = st.columns([2, 2, 3], vertical_alignment="bottom")
     top[0].text_input(
-        "Seeds to show",
+        "Worlds to show",
         key=_SHOWN_KEY,
         persist_state="session",
         placeholder=f"0-{_PAGE - 1}",
-        help=f"Numbers and ranges, at most {_MOST_SHOWN}. Showing a seed does not pick it.",
+        help=f"Seeds and ranges of seeds, at most {_MOST_SHOWN}. Showing a world does not pick it.",
     )
     top[1].selectbox("Sort by", list(_SORTS), key=keep("sort", "Seed"), persist_state="session")
     top[2].multiselect(
@@ -160,26 +184,50 @@ def _toolbar() -> None:
             help=_DIFFICULTY_HELP,
         )
         st.space("stretch")
-        st.button(f"Next {_PAGE}", key=f"{PREFIX}next_seeds", on_click=_show_next)
-        st.button("Clear picks", key=f"{PREFIX}clear_picks", on_click=_pick, args=((),), disabled=not chosen_seeds())
+        st.button(f"Next {_PAGE} worlds", key=f"{PREFIX}next_seeds", on_click=_show_next)
+
+
+def _first_shown() -> str:
+    """The picked seeds first, so that a form filled by a link shows what it holds."""
+    picked = chosen_seeds()[:_PAGE]
+    fill = (seed for seed in range(2 * _PAGE) if seed not in picked)
+    return seeds_text((*picked, *itertools.islice(fill, _PAGE - len(picked))))
+
+
+def _shown_seeds() -> tuple[int, ...]:
+    try:
+        return parse_seeds(st.session_state[_SHOWN_KEY], max_count=_MOST_SHOWN)
+    except InvalidInput:
+        return ()
 
 
 def _show_next() -> None:
-    try:
-        last = max(parse_seeds(st.session_state[_SHOWN_KEY], max_count=_MOST_SHOWN), default=-1)
-    except InvalidInput:
-        last = -1
-    st.session_state[_SHOWN_KEY] = f"{last + 1}-{last + _PAGE}"
+    last = max(_shown_seeds(), default=-1)
+    first = last + 1 if last + _PAGE <= MAX_SEED else 0
+    st.session_state[_SHOWN_KEY] = f"{first}-{first + _PAGE - 1}"
+
+
+def _show_picked() -> None:
+    """Those that are not shown yet come first; others make room."""
+    shown = _shown_seeds()
+    together = (*(seed for seed in chosen_seeds() if seed not in shown), *shown)
+    st.session_state[_SHOWN_KEY] = seeds_text(together[:_MOST_SHOWN])
 
 
 def _show_status(place: DeltaGenerator, fitting: int, known: int, missing: list[int]) -> None:
+    """One line that keeps its height, so that nothing below it moves when all worlds are there."""
     total = known + len(missing)
     if missing:
-        place.progress(known / total, text=f"Making world {missing[0]}: {known} of {total} are ready, the rest follow.")
-        return
-    counts = f"{total} worlds" if fitting == total else f"{fitting} of {total} worlds"
-    place.html(
-        f'<div class="cs-legend">{counts}. Within {RADIUS} cells of the start (the white frame): '
+        text = f"Making world {missing[0]}: {known} of {total} are ready, the rest follow. Any can be picked already."
+        bar = f'<i class="cs-on" style="--share: {100 * known / total:.0f}%"></i>'
+    else:
+        text, bar = (f"{total} worlds" if fitting == total else f"{fitting} of {total} worlds"), "<i></i>"
+    place.html(f'<div class="cs-making">{text}{bar}</div>')
+
+
+def _legend() -> str:
+    return (
+        f'<div class="cs-legend">Within {RADIUS} cells of the start (the white frame): '
         f"{icon('tree')}trees, {icon('cow')}cows, {icon('zombie')}zombies and skeletons.<br>"
         f"Cells from the start to the nearest: {', '.join(f'{icon(name)}{name}' for name in RESOURCES)}.</div>"
     )
@@ -209,7 +257,7 @@ def _picture_options(description: SeedDescription) -> dict[str, Any]:
 def _card_to_come(seed: int, is_chosen: bool) -> _CardToCome:
     with st.container(border=True, key=f"seed-card-{seed}", gap="xsmall"):
         picture = st.empty()
-        picture.html('<div class="cs-world-to-come"></div>')
+        picture.html('<div class="cs-world-to-come cs-to-come"></div>')
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             _pick_box(seed, is_chosen)
             st.space("stretch")

@@ -9,6 +9,9 @@ import streamlit as st
 from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreTooNew
 from core.settings import Settings, load_settings
 from core.store import TraceStore
+from pages.components.plain import shown
+
+_MOST_OF_AN_ERROR = 2_000
 
 
 def settings() -> Settings:
@@ -31,8 +34,8 @@ def stop_with(title: str, error: CraftscopeError) -> NoReturn:
     """Show what is wrong and end this page's run."""
     with st.container(border=True):
         st.subheader(title)
-        st.text(str(error))
-        if st.button("Try again", type="primary"):
+        st.text(shown(str(error), _MOST_OF_AN_ERROR))
+        if st.button("Try again", type="primary", key="try_again"):
             st.rerun()
     st.stop()
     raise AssertionError("st.stop() returned")

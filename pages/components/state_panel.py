@@ -16,6 +16,7 @@ from pages.components.icons import icon
 _VITAL_COLOURS = {"health": "#ef5b62", "food": "#d9822b", "drink": "#4b8df8", "energy": "#2fb574"}
 _STYLE = """
 <style>
+.cs-state p { font-size: 0.87rem; margin: 0; opacity: 0.72; }
 .cs-state h5 { margin: 14px 0 8px; padding: 0; font-size: 0.87rem; font-weight: 600; opacity: 0.72; }
 .cs-state .cells { display: grid; gap: 8px; grid-template-columns: repeat(auto-fill, minmax(136px, 1fr)); }
 .cs-state .cell { align-items: center; border: 1px solid color-mix(in srgb, currentColor 14%, transparent);
@@ -33,13 +34,15 @@ _STYLE = """
 .cs-state .got .mark { background: #f5b942; }
 .cs-state .mark { background: color-mix(in srgb, currentColor 22%, transparent); flex: none; height: 8px;
   transform: rotate(45deg); width: 8px; }
+.cs-state .vitals { grid-template-columns: repeat(4, minmax(0, 1fr)); }
+@media (max-width: 1300px) { .cs-state .vitals { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 .cs-state .wide { grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); }
 </style>
 """
 
 
-def show_state(facts: StateFacts, before: StateFacts, unlocks: Mapping[str, int], frame: int) -> None:
-    """Draw the tab. before: the facts at the start of the decision, for what changed since.
+def show_state(facts: StateFacts, before: StateFacts, decision: int, unlocks: Mapping[str, int], frame: int) -> None:
+    """Draw the tab. before: the facts at the start of the decision of that index, for what changed since.
 
     unlocks: achievement -> index of the step that unlocked it, of the whole episode.
     """
@@ -48,7 +51,8 @@ def show_state(facts: StateFacts, before: StateFacts, unlocks: Mapping[str, int]
     st.html(
         _STYLE
         + '<div class="cs-state">'
-        + _section("Vitals, and what changed in this decision", "", [_vital(v, facts, before) for v in VITALS])
+        + f"<p>{_compared(decision, frame)}</p>"
+        + _section("Vitals, of 9 each", "vitals", [_vital(v, facts, before) for v in VITALS])
         + _section("Inventory", "", [_item(item, facts, before) for item in items])
         + _section(
             f"Achievements at this step: {got} of {len(ACHIEVEMENTS)}",
@@ -59,6 +63,12 @@ def show_state(facts: StateFacts, before: StateFacts, unlocks: Mapping[str, int]
     )
     if facts.position is not None:
         st.caption(f"Position: column {facts.position[0]}, row {facts.position[1]} (counted from 0, top left).")
+
+
+def _compared(decision: int, frame: int) -> str:
+    if frame == 0:
+        return "After reset, before the first decision."
+    return f"After step {frame:,}. Small numbers with a sign: the change since before decision {decision:,}."
 
 
 def _section(title: str, style: str, cells: list[str]) -> str:

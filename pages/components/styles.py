@@ -5,13 +5,29 @@ from __future__ import annotations
 import streamlit as st
 
 _BASE = """
-[data-testid="stMainBlockContainer"] { padding-top: 4.5rem; padding-bottom: 3rem; }
+[data-testid="stMainBlockContainer"] { padding: 4rem 2rem 2.5rem; }
+/* Boxes that take the focus when the page is clicked: a ring belongs around what can be used. */
+:is([data-testid="stMain"], [data-testid="stTabPanel"]):is(:focus, :focus-visible) { outline: none; box-shadow: none; }
+[data-testid="stMainBlockContainer"] h1 { padding: 0.25rem 0 0.75rem; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p { color: #0d9f73; }
+"""
+
+_TRACES = """
+.st-key-trace-totals [data-testid="stMetricValue"] { font-size: 1.35rem; line-height: 1.3; }
+.st-key-trace-detail { padding: 0.4rem 0.9rem; }
+.st-key-trace-detail [data-testid="stPageLink-NavLink"] { padding: 0; }
+/* What cannot be undone must not look like the way to go on. */
+.st-key-confirm_delete button { background: #dc2626; border-color: #dc2626; color: #fff; }
+.st-key-confirm_delete button:is(:hover, :focus-visible) { background: #b91c1c; border-color: #b91c1c; color: #fff; }
 """
 
 _ICONS = """
 .cs-icon { width: 1em; height: 1em; image-rendering: pixelated; border-radius: 2px; vertical-align: -0.12em;
   margin-right: 0.3em; display: inline; }
 .cs-muted { opacity: 0.6; }
+.cs-to-come { background: rgba(128, 140, 155, 0.18); animation: cs-pulse 1.6s ease-in-out infinite; }
+@keyframes cs-pulse { 50% { background: rgba(128, 140, 155, 0.08); } }
+@media (prefers-reduced-motion: reduce) { .cs-to-come { animation: none; } }
 """
 
 _GALLERY = """
@@ -20,10 +36,10 @@ _GALLERY = """
 .cs-traits { display: flex; justify-content: space-between; font-size: 0.8rem; line-height: 1.55; white-space: nowrap;
   font-variant-numeric: tabular-nums; position: relative; z-index: 2; }
 .cs-traits:first-child { justify-content: flex-start; gap: 1.1em; }
-.cs-world-to-come { aspect-ratio: 1; border-radius: 6px; background: rgba(128, 140, 155, 0.18);
-  animation: cs-pulse 1.6s ease-in-out infinite; }
-@keyframes cs-pulse { 50% { opacity: 0.45; } }
-@media (prefers-reduced-motion: reduce) { .cs-world-to-come { animation: none; } }
+.cs-making { font-size: 0.82rem; line-height: 1.7; }
+.cs-making i { display: block; height: 4px; border-radius: 2px; }
+.cs-making i.cs-on { background: linear-gradient(to right, #10b981 var(--share), rgba(128, 140, 155, 0.22) 0); }
+.cs-world-to-come { aspect-ratio: 1; border-radius: 6px; }
 [class*="st-key-seed-card-"] { position: relative; padding: 0.6rem; }
 [class*="st-key-seed-card-"] img:not(.cs-icon) { border-radius: 6px; }
 [class*="st-key-seed-card-"]:hover { border-color: rgba(16, 185, 129, 0.6); }
@@ -37,21 +53,37 @@ _GALLERY = """
 """
 
 _PANEL = """
-[data-testid="stColumn"]:has(.st-key-launch-panel) { position: sticky; top: 4.5rem; align-self: flex-start; }
+[data-testid="stColumn"]:has(.st-key-launch-panel) { position: sticky; top: 4rem; align-self: flex-start; }
+/* However much the panel says, its button stays in sight. */
+.st-key-launch-panel { max-height: calc(100vh - 5rem); overflow-y: auto; gap: 0.7rem; padding: 0.8rem 0.9rem 0; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-launch-go) { position: sticky; bottom: 0; z-index: 3; }
+.st-key-launch-go { padding: 0.3rem 0 0.8rem; backdrop-filter: blur(12px); }
+.st-key-launch-picked { min-height: 2.5rem; }
 .cs-summary { font-size: 0.9rem; }
-.cs-summary div { display: flex; justify-content: space-between; gap: 0.75rem; padding: 0.22rem 0; }
+.cs-summary div { display: flex; justify-content: space-between; gap: 0.75rem; padding: 0.14rem 0; }
 .cs-summary div + div { border-top: 1px solid rgba(128, 140, 155, 0.18); }
 .cs-summary span { opacity: 0.7; white-space: nowrap; }
+.cs-summary code { font-size: 0.8rem; }
 .cs-summary b { font-weight: 500; text-align: right; font-variant-numeric: tabular-nums; }
 """
 
 _LIVE = """
 [class*="st-key-frame-"] img { border-radius: 6px; aspect-ratio: 1; }
+.cs-frame-to-come { aspect-ratio: 1; border-radius: 6px; display: flex; align-items: center; justify-content: center;
+  text-align: center; font-size: 0.85rem; padding: 0.5rem; }
+.cs-frame-to-come.cs-still { background: rgba(128, 140, 155, 0.14); animation: none; }
 /* A frame that takes a moment to come must not make the card blink once a second. */
 :is([class*="st-key-card-"], [class*="st-key-row-"], .st-key-run-totals) [data-stale="true"] { opacity: 1 !important; }
 [class*="st-key-row-"] { min-height: 2.55rem; justify-content: center; }
 [class*="st-key-actions-"] { min-height: 2.5rem; }
-[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p { color: #0d9f73; }
+[class*="st-key-actions-"], [class*="st-key-run-line-"] { flex-wrap: nowrap; }
+:is([class*="st-key-actions-"], [class*="st-key-ways-"], [class*="st-key-run-line-"], .st-key-run-head)
+  [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; background: none; white-space: nowrap; }
+[class*="st-key-ways-"] { flex-wrap: nowrap; }
+[class*="st-key-run-line-"] > :has([data-testid="stText"]) { flex-shrink: 1; min-width: 0; }
+[class*="st-key-run-line-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+[class*="st-key-run-line-"] [data-testid="stCaptionContainer"] { white-space: nowrap; }
+.st-key-run-head h1 { padding-bottom: 0; }
 .cs-chips { display: flex; flex-wrap: wrap; gap: 0.4rem; font-size: 0.82rem; }
 .cs-chips span { padding: 0.1rem 0.5rem; border-radius: 6px; border: 1px solid rgba(128, 140, 155, 0.3); opacity: 0.6;
   white-space: nowrap; }
@@ -69,6 +101,11 @@ _LIVE = """
 def base_styles() -> None:
     """What every page has: less empty space above the title than Streamlit leaves by default."""
     st.html(f"<style>{_BASE}</style>")
+
+
+def traces_styles() -> None:
+    """The rules of the traces page."""
+    st.html(f"<style>{_TRACES}</style>")
 
 
 def launch_styles() -> None:

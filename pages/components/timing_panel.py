@@ -28,5 +28,5 @@ def show_timing(decision: DecisionSummary, track: Track, key: str) -> None:
         if size == 1
         else f"All decisions: each column is the slowest of {size} in a row, or the current one (marked)"
     )
-    charts.show(figure, key=f"strip-{key}", alt="Time of every decision in its parts")
+    charts.show(figure, key=f"strip-{key}", alt="Time of every decision in its parts", seeks="decisions")
     st.caption(_MEANINGS)

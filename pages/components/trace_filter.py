@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 import streamlit as st
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import InvalidInput
+from core.errors import InvalidInput, did_you_mean
 from core.plan import parse_seeds
 from core.store import EpisodeFilter
 from core.types import EpisodeStatus
-from pages.components.plain import plain
+from pages.components.plain import plain, short
 
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("policy", "status", "achievements"), ()),
     "seeds": "",
     **dict.fromkeys(("min_reward", "max_reward", "since", "until")),
 }
+_STATUSES = tuple(status.value for status in EpisodeStatus)
+_MOST_OF_A_NAME = 60
+_MOST_LISTED = 8
+_A_DAY = "a day such as 2026-03-01"
 
 
-def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter | None:
-    """Draw the bar; the filter it says, or None where a value cannot be used (said beside it)."""
+def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
+    """Draw the bar; the filter it says. What cannot be used is said and left out, and the others apply."""
+    ignored = _ignored_of_the_link(policies)  # before the widgets: they take such values out of the URL
     with st.container(border=True):
         top = st.columns([1.3, 1.6, 1.2, 2.2])
-        chosen_policies = top[0].multiselect("Policy", policies, key="policy", bind="query-params", placeholder="Any")
-        statuses = top[1].multiselect(
-            "Status", [s.value for s in EpisodeStatus], key="status", bind="query-params", placeholder="Any"
+        chosen_policies = top[0].multiselect(
+            "Policy", policies, key="policy", bind="query-params", placeholder="Any", format_func=_named
         )
+        statuses = top[1].multiselect("Status", _STATUSES, key="status", bind="query-params", placeholder="Any")
         seeds_text = top[2].text_input("Seeds", key="seeds", bind="query-params", placeholder="0-9, 42")
         achievements = top[3].multiselect(
             "Achievements (all of)", ACHIEVEMENTS, key="achievements", bind="query-params", placeholder="Any"
@@ -42,21 +49,84 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter | None:
         since = low[2].date_input("Created from (UTC)", value=None, key="since", bind="query-params")
         until = low[3].date_input("Created to (UTC)", value=None, key="until", bind="query-params")
         low[4].button("Clear filters", on_click=_clear, width="stretch", key="clear_filters")
+        seeds: tuple[int, ...] = ()
         try:
             seeds = parse_seeds(seeds_text) if seeds_text and seeds_text.strip() else ()
         except InvalidInput as error:
-            st.error(plain(str(error)))
-            return None
+            st.error(f"The seeds are not filtered by: {plain(str(error))}")
+        if ignored:
+            st.warning(plain(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
     return EpisodeFilter(
         policies=tuple(chosen_policies),
         seeds=seeds,
         statuses=tuple(EpisodeStatus(status) for status in statuses),
         achievements=tuple(achievements),
-        min_reward=min_reward,
-        max_reward=max_reward,
+        min_reward=_finite(min_reward),
+        max_reward=_finite(max_reward),
         created_after=_start_of(since),
-        created_before=_start_of(until + timedelta(days=1)) if until else None,
+        created_before=_start_of(until + timedelta(days=1)) if until and until < date.max else None,
     )
+
+
+def _named(policy: str) -> str:
+    return short(policy, _MOST_OF_A_NAME)
+
+
+def _ignored_of_the_link(policies: Sequence[str]) -> list[str]:
+    """What the URL asks for and no filter can take: each with what would be accepted."""
+    return [
+        *_not_among("policy", [_named(policy) for policy in policies]),
+        *_not_among("status", _STATUSES),
+        *_not_among("achievements", ACHIEVEMENTS),
+        *(said for name in ("min_reward", "max_reward") for said in _unreadable(name, _is_number, "a number")),
+        *(said for name in ("since", "until") for said in _unreadable(name, _is_day, _A_DAY)),
+    ]
+
+
+def _not_among(name: str, accepted: Sequence[str]) -> list[str]:
+    return [
+        f'{name} "{_named(given)}" ({_nearest(given, accepted)}{_accepted(accepted)})'
+        for given in st.query_params.get_all(name)
+        if given and given not in accepted
+    ]
+
+
+def _nearest(given: str, accepted: Sequence[str]) -> str:
+    hint = did_you_mean(given[:_MOST_OF_A_NAME], accepted).removeprefix("; ")
+    return f"{hint} " if hint else ""
+
+
+def _accepted(names: Sequence[str]) -> str:
+    if not names:
+        return "there is none yet"
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return f"accepted: {', '.join(names[:_MOST_LISTED])}{more}"
+
+
+def _unreadable(name: str, is_fine: Callable[[str], bool], accepted: str) -> Iterable[str]:
+    return (
+        f'{name} "{_named(given)}" (give {accepted})'
+        for given in st.query_params.get_all(name)
+        if given and not is_fine(given)
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return text.isascii() and math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return text.isascii() and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _start_of(day: date | None) -> datetime | None:

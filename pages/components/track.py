@@ -10,7 +10,10 @@ import streamlit as st
 from core.errors import InvalidInput
 from core.store import DecisionSummary, EpisodeSummary, TraceStore
 from core.types import Decision, Episode, StateRecord
+from pages.components.plain import shown
 from pages.components.player import DecisionHud, PlayerData, StepHud, build_player_data
+
+_MOST_IN_A_CAPTION = 1_000  # the tab beside the player has the whole of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class Track:
     initial: the world after reset. decisions: all of them, in order.
     player: what the player draws; None where there is no frame or where the frames are damaged (`problem` says so).
     positions: (x, y) at each frame. unlocks: achievement -> index of the step that unlocked it, in order.
-    env_totals, shaped_totals: both rewards summed up to and with each decision.
+    env_totals: the environment's rewards summed up, at each frame. shaped_totals: the shaped ones, at each decision's
+    end.
     """
 
     initial: StateRecord | None
@@ -57,7 +61,7 @@ def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, statu
         problem=problem,
         positions=tuple(state.facts.position or (0, 0) for state in states if state is not None),
         unlocks=episode.unlock_steps,
-        env_totals=tuple(accumulate(decision.env_reward for decision in decisions)),
+        env_totals=tuple(accumulate((step.env_reward for step in episode.steps), initial=0.0)),
         shaped_totals=tuple(accumulate(decision.reward for decision in decisions)),
     )
 
@@ -65,13 +69,13 @@ def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, statu
 def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None, str]:
     if episode.initial is None:
         return None, ""
-    steps = [StepHud(step.action, step.env_reward) for step in episode.steps]
+    steps = [StepHud(shown(step.action, 60), step.env_reward) for step in episode.steps]
     try:
         data = build_player_data(
             store.packed_scenes(episode.id),
             steps,
             [_hud(decision) for decision in _with_starts(episode)],
-            [(step, name) for name, step in episode.unlock_steps.items()],
+            [(step, shown(name, 60)) for name, step in episode.unlock_steps.items()],
         )
     except InvalidInput as error:
         return None, str(error)
@@ -89,6 +93,8 @@ def _hud(placed: tuple[int, Decision]) -> DecisionHud:
         step_start=start,
         step_end=start + len(decision.steps),
         reward=decision.reward.total,
-        reasoning="\n".join(call.reasoning for call in decision.tool_calls if call.reasoning),
-        error=decision.error.detail if decision.error else "",
+        reasoning=shown(
+            "\n".join(call.reasoning for call in decision.tool_calls if call.reasoning), _MOST_IN_A_CAPTION
+        ),
+        error=shown(decision.error.detail, _MOST_IN_A_CAPTION) if decision.error else "",
     )

@@ -107,6 +107,31 @@ def test_playback_goes_on_while_the_panels_follow(open_page: OpenPage, dashboard
     assert seen[-1] > seen[len(seen) // 2] > seen[0], "Playback stopped."
 
 
+def test_a_form_is_in_the_address_and_back_leaves_it(open_page: OpenPage, dashboard: Dashboard):
+    page = open_page()
+    page.goto(f"{dashboard.url}/traces?policy=scripted&seeds=42")  # filters of these names must not reach the form
+    filters = page.get_by_role("button", name="Clear filters")
+    expect(filters).to_be_visible(timeout=WAIT_MS)
+    page.get_by_role("link", name="Launch", exact=True).click()
+    seeds = page.get_by_role("textbox", name="Seeds to play")
+    for typed in ("5", "6"):
+        seeds.fill(typed)
+        seeds.press("Enter")
+        page.wait_for_url(f"**/launch?play={typed}&by=scripted*", timeout=WAIT_MS)
+    page.go_back()
+    expect(filters).to_be_visible(timeout=WAIT_MS)
+    page.go_forward()
+    expect(seeds).to_have_value("6", timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize("height", [768, 1000])
+def test_the_launch_button_is_in_sight(open_page: OpenPage, dashboard: Dashboard, height: int):
+    page = open_page(width=1024, height=height)
+    page.goto(f"{dashboard.url}/launch?seeds=abc")
+    expect(page.get_by_text("is no seed and no range").first).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_in_viewport(ratio=1)
+
+
 def test_a_deep_link_opens_at_its_step(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
     row = newest(stored)
     page = open_page()
@@ -207,3 +232,20 @@ def test_deleting_asks_first_and_then_the_episode_is_gone(
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     wait_for(lambda: stored.totals().episodes == before - 1, "The episode was not deleted.")
     assert row.id not in [entry.id for entry in stored.episodes().rows]
+
+
+def test_a_download_of_an_episode_that_is_gone_is_a_sentence(
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
+):
+    row = newest(stored)
+    page = open_page(width=1440)
+    page.goto(dashboard.url)
+    settle(page)
+    table = page.get_by_test_id("stDataFrame")
+    expect(table).to_be_visible(timeout=WAIT_MS)
+    table.click(position={"x": 20, "y": 55})
+    download = page.get_by_role("button", name="Download JSON")
+    expect(download).to_be_visible(timeout=WAIT_MS)
+    stored.delete_episodes([row.id])
+    download.click()
+    expect(page.get_by_text("This episode has been deleted meanwhile")).to_be_visible(timeout=WAIT_MS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def test_a_link_to_a_step_that_does_not_exist_opens_the_nearest(
 
 
 # Pressed at frame 10. Decisions have 1, 2, 3, 1, 2, 3, ... steps and the fourth has none, so that they stand on the
-# frames 1, 2-3, 4-6, (none), 7-8, 9-11, 12, ...
+# frames 1, 2-3, 4-6, (none), 7-8, 9-11, 12, ...; `[` and `]` lead to the last frame of a decision.
 MOVES = (
     (["ArrowRight"], 11),
     (["ArrowLeft"], 9),
@@ -71,9 +72,9 @@ MOVES = (
     (["End"], 300),
     (["End", "ArrowRight"], 300),
     (["]"], 12),
-    (["["], 7),
-    (["[", "["], 4),
-    (["[", "[", "]"], 7),
+    (["["], 8),
+    (["[", "["], 6),
+    (["[", "[", "]"], 8),
     (["Home", "]", "["], 0),
     (["u"], 36),
     (["u", "u"], 118),
@@ -185,6 +186,23 @@ def test_the_timeline_seeks_on_click_and_drag_and_tells_the_step(show: Callable[
     expect_panel(page, 225)
 
 
+def test_a_click_on_a_chart_of_the_steps_seeks_and_a_drag_does_not(show: Callable[..., Page]) -> None:
+    page = show(step=10, width=600, chart=1, window={"height": 1300})
+    plot = page.locator(".st-key-seek-steps .nsewdrag")
+    expect(plot).to_be_visible()
+    area = box(plot)
+    middle, y = area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+    page.mouse.click(middle, y)
+    expect_frame(page, 150)
+    expect_panel(page, 150)
+    page.mouse.move(area["x"] + 20, y)
+    page.mouse.down()
+    page.mouse.move(middle + 100, y)
+    page.mouse.up()
+    page.keyboard.press("ArrowRight")
+    expect_frame(page, 151)
+
+
 def test_an_unlock_is_announced_on_its_frame(show: Callable[..., Page]) -> None:
     page = show(step=35)
     toast = page.locator(".toast")
@@ -200,8 +218,15 @@ def test_the_keys_are_explained(show: Callable[..., Page]) -> None:
     page = show(step=10)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_text("leave this view")).to_be_hidden()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+
+
+def test_each_number_over_the_frame_says_what_it_was_paid_for(show: Callable[..., Page]) -> None:
+    page = show(step=36)
+    expect(page.locator(".hud-env")).to_have_text("this step: env +1.00")
+    expect(page.locator(".hud-reward")).to_have_text(re.compile(r"decision \d+: shaped \+\d\.\d\d"))
 
 
 def test_text_from_a_trace_stays_text(show: Callable[..., Page]) -> None:
@@ -263,7 +288,9 @@ def test_presenting_fills_the_window_with_frame_and_captions(show: Callable[...,
     assert canvas["height"] > 0.8 * 800
     assert canvas["y"] + canvas["height"] <= caption["y"] + 1
     assert caption["y"] + caption["height"] <= 800
+    assert canvas["y"] >= 8
     expect(page.locator(".caption-action")).to_have_text("do")
+    expect(page.locator(".caption-step")).to_have_text("step 36 / 300")
     expect(page.locator(".caption-unlock")).to_have_text("collect sapling")
     expect(page.locator(".caption-reasoning")).to_contain_text("The nearest tree")
     corner = page.evaluate("document.elementFromPoint(5, 5).closest('.stBidiComponent') !== null")
@@ -272,6 +299,9 @@ def test_presenting_fills_the_window_with_frame_and_captions(show: Callable[...,
 
 def test_presenting_has_a_way_out_to_the_same_frame(show: Callable[..., Page]) -> None:
     page = show(step=36, present=1)
+    page.keyboard.press("?")
+    expect(page.get_by_text("leave this view")).to_be_visible()
+    page.keyboard.press("Escape")
     page.keyboard.press("ArrowRight")
     page.mouse.move(300, 300)
     page.locator("a.exit").click()

@@ -17,6 +17,7 @@ PARTS = (
     RewardComponent("inventory", "wood", 2, 0.1, 0.2),
     RewardComponent("achievement_count", "collect_wood", 1, 0.08, 0.08),
 )
+ENV_TOTALS = (0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.9)  # at the frames of DECISIONS
 
 
 def traces(figure: go.Figure) -> tuple[Any, ...]:
@@ -52,20 +53,27 @@ def test_names_are_inert_in_labels():
     assert "<a" not in traces(figure)[0].hovertext[0]
 
 
-def test_both_returns_end_at_their_sums_and_the_current_decision_is_marked():
-    figure = cumulative_rewards(DECISIONS, (0.5, 0.5, 1.5, 1.5), (1.0, 1.0, 1.0, 0.9), {}, 1, "dark")
+def test_both_returns_end_at_their_sums_and_the_frame_is_marked():
+    figure = cumulative_rewards(DECISIONS, (0.5, 0.7, 1.5, 1.5), ENV_TOTALS, {}, 5, "dark")
     lines = {trace.name: trace for trace in traces(figure) if trace.mode == "lines"}
     assert (lines["shaped"].x[-1], lines["shaped"].y[-1]) == (6, 1.5)
     assert (lines["environment"].x[-1], lines["environment"].y[-1]) == (6, 0.9)
-    assert layout(figure).shapes[0].x0 == DECISIONS[1].step_end
+    assert layout(figure).shapes[0].x0 == 5
+    (dots,) = [trace for trace in traces(figure) if trace.showlegend is False]
+    assert list(dots.y) == [1.0, 0.7]  # the third decision has not ended, so nothing of it is paid yet
 
 
-def test_unlocks_are_marked_where_they_came():
-    decisions = (replace(DECISIONS[0], unlocked=("wake_up",)), *DECISIONS[1:])
-    figure = cumulative_rewards(decisions, (1.0,) * 4, (1.0,) * 4, {"wake_up": 2}, 0, "dark")
+def test_unlocks_are_marked_at_their_steps_and_not_where_the_decision_ended():
+    figure = cumulative_rewards(DECISIONS, (1.0,) * 4, ENV_TOTALS, {"wake_up": 1, "eat_cow": 1}, 0, "dark")
     (marks,) = [trace for trace in traces(figure) if trace.name == "unlock"]
-    assert list(marks.x) == [3]
-    assert "wake_up (step 3)" in marks.customdata[0]
+    assert (list(marks.x), list(marks.y)) == ([2], [1.0])
+    assert marks.customdata[0] == "wake up, eat cow<br>step 2, decision 0"
+
+
+def test_a_long_or_broken_name_is_cut_before_it_is_drawn():
+    part = RewardComponent("inventory", "\ud83d" * 10**6, 1, 0.1, 0.1)
+    figure = reward_waterfall(RewardBreakdown("mine", 1.0, (part,)), "light")
+    assert len(str(figure.to_json()).encode("utf-8")) < 20_000
 
 
 def test_a_column_of_a_long_episode_shows_its_slowest_decision():

@@ -1,6 +1,8 @@
-"""Frames and decisions: which decision a frame shows, where a decision begins, and what an address may say."""
+"""Frames and decisions: which decision a frame shows, where a decision is shown, and what an address may say."""
 
 from __future__ import annotations
+
+import pytest
 
 from core.store import DecisionSummary
 from pages.components.cursor import Cursor, cursor_at, decision_at_frame, frame_from_text, frame_of_decision
@@ -18,8 +20,8 @@ def test_a_frame_shows_the_decision_whose_step_led_to_it():
     assert [decision_at_frame(DECISIONS, frame) for frame in range(7)] == [0, 0, 0, 0, 1, 2, 2]
 
 
-def test_a_decision_begins_at_the_frame_after_its_first_step():
-    assert [frame_of_decision(decision) for decision in DECISIONS] == [1, 4, 5, 6]
+def test_a_decision_is_shown_at_the_frame_of_its_result():
+    assert [frame_of_decision(decision) for decision in DECISIONS] == [3, 4, 6, 6]
 
 
 def test_a_decision_without_a_step_is_shown_for_as_long_as_it_is_picked_and_the_frame_stays():
@@ -56,7 +58,19 @@ def test_a_step_that_is_not_there_is_a_sentence_with_the_range():
     frame, problem = frame_from_text("10", 10)
     assert frame is None
     assert "Step 10 is not in this episode" in problem and "0 to 9" in problem
-    assert frame_from_text("-1", 10)[0] is None
+
+
+@pytest.mark.parametrize("text", ["-1", "+1", "1.0", " 1", "1_0", "\u0663", "\u00b2", "\uff11", "", "\ud83d"])
+def test_only_digits_are_a_step(text: str):
+    frame, problem = frame_from_text(text, 100)
+    assert frame is None
+    assert problem.encode("utf-8")
+
+
+def test_a_step_of_thousands_of_digits_is_not_echoed():
+    frame, problem = frame_from_text("9" * 5_000, 10)
+    assert frame is None
+    assert "is not in this episode" in problem and len(problem) < 200
 
 
 def test_a_step_that_is_no_number_is_a_sentence_that_quotes_a_part_of_it():

@@ -19,6 +19,7 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.types import (
     Decision,
+    DroppedAction,
     EpisodeSpec,
     Limits,
     PolicyReply,
@@ -87,8 +88,8 @@ def only_queued(store: TraceStore, spec: EpisodeSpec, episode_id: str = "a" * 32
 
 def spec_of(**changes: object) -> EpisodeSpec:
     limits = Limits(max_steps=20, max_decisions=20)
-    values: dict[str, object] = {"limits": limits, "engine_version": ENGINE_VERSION}
-    return EpisodeSpec(seed=3, policy=PolicySpec("random"), policy_seed=1, **values | changes)  # pyright: ignore
+    values: dict[str, object] = {"policy": PolicySpec("random"), "limits": limits, "engine_version": ENGINE_VERSION}
+    return EpisodeSpec(seed=3, policy_seed=1, **values | changes)  # pyright: ignore
 
 
 class Hostile:
@@ -96,14 +97,18 @@ class Hostile:
 
     name = "hostile"
 
+    def __init__(self, text: str = HOSTILE) -> None:
+        self.text = text
+
     def reset(self, seed: int) -> None:
         pass
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
         if history:
-            raise RuntimeError(HOSTILE)
-        call = ToolCall(HOSTILE, HOSTILE, call_id=HOSTILE, actions=("noop", "noop"), reasoning=HOSTILE)
-        return PolicyReply((call,), warning=HOSTILE)
+            raise RuntimeError(self.text)
+        dropped = (DroppedAction(self.text, self.text),)
+        call = ToolCall(self.text, self.text, self.text, ("noop", "noop"), dropped, reasoning=self.text)
+        return PolicyReply((call,), warning=self.text)
 
     def close(self) -> None:
         pass
@@ -118,10 +123,13 @@ def empty(data_dir: Path):
 @pytest.fixture
 def hostile(empty: TraceStore) -> str:
     """A failed episode: a decision with two steps, then one without any."""
-    queued = only_queued(empty, spec_of())
-    assert empty.claim_next(worker="tests")
+    return recorded_by(Hostile(), empty, only_queued(empty, spec_of()))
+
+
+def recorded_by(policy: Hostile, store: TraceStore, queued: QueuedEpisode) -> str:
+    assert store.claim_next(worker="tests")
     env = CrafterEnv(observe=False)
-    run_episode(queued.spec, env, Hostile(), RewardShaper(RewardConfig()), empty.recorder(queued.id))
+    run_episode(queued.spec, env, policy, RewardShaper(RewardConfig()), store.recorder(queued.id))
     return queued.id
 
 
@@ -170,11 +178,25 @@ def test_text_of_a_model_is_never_read_as_markdown(hostile: str):
     assert "example.org" not in markdown(at)
 
 
+def test_broken_and_endless_text_is_shown_cut_on_every_tab(empty: TraceStore):
+    text = "\ud83d \x00 <script>alert(1)</script> ![x](http://example.org/x.png)" + "x" * 10**6
+    queued = QueuedEpisode("a" * 32, spec_of(policy=PolicySpec(text)))
+    empty.create_run(Run("e" * 32, datetime.now(UTC), (queued,), name=text))
+    at = opened(id=recorded_by(Hostile(text), empty, queued), step="1")
+    for tab in ("Reward", "Tool call", "Timing", "State", "Map"):
+        on_tab(at, tab)
+        assert "![" not in markdown(at) and "<script>" not in markdown(at)
+        assert all(len(shown) < 25_000 for shown in [*texts(at), *(code.value for code in at.code)])
+    go_to(at, 1)
+    assert not at.exception
+
+
 def test_replay_is_checked_on_demand(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     button(at, "check-replay").click().run()
     assert not at.exception
-    assert "Replay exact" in markdown(at)
+    steps = recorded.episode(SCRIPTED).n_steps
+    assert f"Replay exact: {steps} steps simulated again, all digests equal." in texts(at)
 
 
 # ---------------------------------------------------------------------------------------- moving about
@@ -190,8 +212,8 @@ def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     go_to(at, 7)
     assert any(text.startswith("Decision 7 earned") for text in texts(at))
-    first_frame = recorded.decision(SCRIPTED, 7).steps[0].index + 1
-    assert at.session_state[f"seek:{SCRIPTED}"]["step"] == first_frame
+    result = recorded.decision(SCRIPTED, 7).steps[-1].index + 1
+    assert at.session_state[f"seek:{SCRIPTED}"]["step"] == result
     button(at, "decision-forward").click().run()
     assert any(text.startswith("Decision 8 earned") for text in texts(at))
 
@@ -199,8 +221,54 @@ def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
 def test_an_unlock_can_be_jumped_to(recorded: TraceStore):
     unlocking = next(d for d in recorded.decisions(SCRIPTED) if d.unlocked)
     at = opened(id=SCRIPTED)
-    at.selectbox(key=f"unlock-{SCRIPTED}").set_value(unlocking.unlocked[0]).run()
+    name = unlocking.unlocked[0]
+    at.selectbox(key=f"unlock-{SCRIPTED}").set_value(name).run()
     assert selector(at).value == unlocking.index
+    assert at.session_state[f"frame:{SCRIPTED}"] == recorded.load_episode(SCRIPTED).unlock_steps[name] + 1
+
+
+def test_before_the_first_decision_is_the_world_after_reset(recorded: TraceStore):
+    at = opened(id=SCRIPTED)
+    assert button(at, "decision-back").disabled
+    button(at, "decision-forward").click().run()
+    assert at.session_state[f"frame:{SCRIPTED}"] == len(recorded.decision(SCRIPTED, 0).steps)
+    button(at, "decision-back").click().run()
+    assert at.session_state[f"frame:{SCRIPTED}"] == 0
+
+
+def test_the_state_says_since_when_it_changed(recorded: TraceStore):
+    at = on_tab(opened(id=SCRIPTED), "State")
+    assert "After reset" in markdown(at)
+    go_to(at, 7)
+    assert "change since before decision 7" in markdown(at)
+
+
+def test_the_run_is_named_and_linked(recorded: TraceStore):
+    links = {link.proto.label: link.proto for link in opened(id=SCRIPTED).get("page_link")}
+    assert "id=" + "f" * 32 in links["Run Recorded"].query_string
+
+
+@pytest.mark.parametrize("tab", ["Reward", "Tool call", "State"])
+def test_an_episode_deleted_while_its_page_stands_is_a_sentence(recorded: TraceStore, tab: str):
+    summary = recorded.episode(SCRIPTED)
+    at = AppTest.from_function(standing_page, args=(summary, tab), default_timeout=60).run()
+    assert not at.exception
+    recorded.delete_episodes([SCRIPTED])
+    at.run()
+    assert not at.exception
+    assert "This cannot be read any more" in [subheader.value for subheader in at.subheader]
+
+
+def standing_page(summary, tab: str) -> None:
+    """The part of the page that is drawn again at each step, with the track that was read before."""
+    import streamlit as st  # noqa: PLC0415
+
+    from pages.components.episode_view import show_episode  # noqa: PLC0415
+    from pages.components.state import store  # noqa: PLC0415
+    from pages.components.track import track_of  # noqa: PLC0415
+
+    st.session_state["tab"] = tab
+    show_episode(summary, track_of(store(), summary))
 
 
 def test_the_step_is_remembered_for_each_episode(recorded: TraceStore):

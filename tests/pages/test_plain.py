@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.components.plain import MOST_IN_A_LINE, plain, shown
+from pages.components.plain import MOST_IN_A_LINE, plain, short, shown
 
 
 def test_markdown_is_escaped():
@@ -21,3 +21,9 @@ def test_long_text_is_cut_and_its_true_length_said():
 
 def test_short_text_is_left_alone():
     assert shown("Wood 1 of 2 🙂") == "Wood 1 of 2 🙂"
+
+
+def test_a_label_is_one_short_line():
+    assert short("two\nlines", 20) == "two lines"
+    assert short("x" * 10**6, 10) == "x" * 9 + "…"
+    assert short("NUL\0 and \ud83d", 20) == "NUL\ufffd and ?"

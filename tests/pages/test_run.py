@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.env.rules import ENGINE_VERSION
+from core.errors import StoreUnavailable, UnknownEpisode
 from core.settings import load_settings
 from core.store import EpisodeSummary, TraceStore
-from core.types import EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.live import episode_name, stage
 from tests.pages.conftest import ROOT
 
@@ -66,7 +68,7 @@ def test_a_finished_run_shows_what_became_of_it(recorded: TraceStore):
     at = opened(RECORDED_RUN)
     rows = recorded.run_episodes(RECORDED_RUN)
     assert at.title[0].value == "Recorded"
-    assert metrics(at)["Over"] == "3 / 3"
+    assert metrics(at)["Ended"] == "3 / 3"
     assert metrics(at)["Running"] == "0"
     assert metrics(at)["Steps"] == str(sum(row.n_steps for row in rows))
     assert at.button(key="stop-all").disabled
@@ -86,7 +88,7 @@ def test_the_environment_return_and_the_shaped_return_are_both_there(recorded: T
 def test_a_running_run_can_be_watched_and_says_its_configuration(waiting: TraceStore):
     at = opened("a" * 32)
     assert at.title[0].value == r"Live \*one\*"
-    assert metrics(at)["Over"] == "0 / 3"
+    assert metrics(at)["Ended"] == "0 / 3"
     assert metrics(at)["Running"] == "1"
     assert "0 counts as 1" in captions(at)
     assert "1,234 steps" in captions(at)
@@ -98,7 +100,7 @@ def test_a_long_run_is_shown_a_page_at_a_time(waiting: TraceStore):
     queued = tuple(QueuedEpisode(f"{index + 1:032x}", spec, index) for index in range(30))
     waiting.create_run(Run("b" * 32, datetime.now(UTC), queued))
     at = opened("b" * 32)
-    assert metrics(at)["Over"] == "0 / 30"
+    assert metrics(at)["Ended"] == "0 / 30"
     assert len([key for key in keys(at) if key.startswith("stop-row-")]) == 12
     assert at.get("pagination")
 
@@ -150,6 +152,88 @@ def test_a_run_whose_episodes_were_deleted_says_so(recorded: TraceStore):
     at = opened(RECORDED_RUN)
     shown = [element.value for element in (*at.info, *at.error)]
     assert any("deleted" in text for text in shown)
+
+
+def test_what_is_left_after_a_deletion_is_told_apart_from_what_was_launched(recorded: TraceStore):
+    rows = recorded.run_episodes(RECORDED_RUN)
+    launched = {"seeds": [42, 7], "episodes_per_seed": 1}
+    queued = tuple(QueuedEpisode(letter * 32, row.spec) for letter, row in zip("de", rows, strict=False))
+    recorded.create_run(Run("b" * 32, datetime.now(UTC), queued, config=launched))
+    recorded.request_stop(run_id="b" * 32)
+    recorded.delete_episodes(["d" * 32])
+    at = opened("b" * 32)
+    assert "1 of the 2 episodes of this launch has been deleted since" in captions(at)
+    assert "on seed **7**" in captions(at)
+    assert "1 aborted, 1 deleted since" in captions(opened(None))
+
+
+def test_a_running_episode_without_a_frame_says_that_its_world_is_being_made(waiting: TraceStore):
+    at = opened("a" * 32)
+    frames = [element.proto.body for element in at.get("html") if '<div class="cs-frame-to-come' in element.proto.body]
+    assert len(frames) == 3
+    assert sum("making the world" in body for body in frames) == 1
+
+
+def test_a_frame_of_an_episode_that_was_deleted_meanwhile_is_left_out(
+    recorded: TraceStore, monkeypatch: pytest.MonkeyPatch
+):
+    def gone(self: TraceStore, episode_id: str) -> None:
+        raise UnknownEpisode("It has been deleted.")
+
+    monkeypatch.setattr(TraceStore, "latest_scene", gone)
+    at = opened(RECORDED_RUN)
+    assert not at.error
+    assert metrics(at)["Ended"] == "3 / 3"
+
+
+@pytest.mark.parametrize("method", ["latest_scene", "interrupt_stale"])
+def test_a_store_that_fails_while_a_run_is_followed_is_a_sentence_and_ends_the_polling(
+    waiting: TraceStore, method: str
+):
+    def broken(self: TraceStore, *_: object, **__: object) -> None:
+        raise StoreUnavailable("The disk is full.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TraceStore, method, broken)
+        at = opened("a" * 32)
+        assert "The run cannot be followed" in [subheader.value for subheader in at.subheader]
+        assert "The disk is full." in [text.value for text in at.text]
+        assert not at.metric  # nothing of the part that polls
+    at.button(key="try_again").click().run()
+    assert not at.exception
+    assert metrics(at)["Running"] == "1"
+
+
+def test_nothing_polls_before_the_browser_shows_the_page(waiting: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    polls: list[float | None] = []
+    fragment = st.fragment
+
+    def noted(function: Any, *, run_every: float | None) -> Any:
+        polls.append(run_every)
+        return fragment(function, run_every=run_every)
+
+    monkeypatch.setattr(st, "fragment", noted)
+    opened("a" * 32)
+    monkeypatch.setattr("pages.components.arrival.has_arrived", lambda page: True)
+    opened("a" * 32)
+    assert polls == [None, 1.0]
+
+
+def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
+    run = replace(recorded.run(RECORDED_RUN), name=hostile)
+    rows = tuple(
+        replace(row, policy=hostile, status=EpisodeStatus.FAILED, error=EpisodeError("kind", hostile))
+        for row in recorded.run_episodes(RECORDED_RUN)
+    )
+    monkeypatch.setattr(TraceStore, "run", lambda self, run_id: run)
+    monkeypatch.setattr(TraceStore, "runs", lambda self, limit: (run,))
+    monkeypatch.setattr(TraceStore, "run_episodes", lambda self, run_id: rows)
+    for at in (opened(RECORDED_RUN), opened(None)):
+        texts = [element.value for element in (*at.title, *at.caption, *at.text, *at.markdown)]
+        assert any("example" in text for text in texts)
+        assert all(len(text) < 2_000 and text.encode() for text in texts)
+        assert not any("![x]" in element.value for element in (*at.title, *at.caption, *at.markdown))
 
 
 # ------------------------------------------------------------------------------- who has a card

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.store import TraceStore
+from core.store import EpisodePage, TraceStore
 from tests.pages.conftest import ROOT
 
 
@@ -55,6 +56,33 @@ def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):
     next(t for t in at.text_input if t.key == "seeds").set_value("seven").run()
     assert not at.exception
     assert "seven" in at.error[0].value
+    assert len(at.dataframe[0].value) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"status": "bogus"}, 'status "bogus" (accepted: queued, running'),
+        ({"status": "complete"}, 'did you mean "completed"?'),
+        ({"policy": "scriptd"}, 'policy "scriptd" (did you mean "scripted"? accepted: random, scripted)'),
+        ({"achievements": "collect_wod"}, 'did you mean "collect_wood"?'),
+        ({"min_reward": "nan"}, 'min_reward "nan" (give a number)'),
+        ({"max_reward": "many"}, 'max_reward "many" (give a number)'),
+        ({"since": "garbage"}, 'since "garbage" (give a day such as 2026-03-01)'),
+    ],
+)
+def test_a_filter_of_a_link_that_cannot_be_used_is_said_and_the_others_apply(
+    recorded: TraceStore, query: dict[str, str], said: str
+):
+    at = opened(seeds="42", **query)
+    assert said in at.warning[0].value.replace("\\", "")
+    assert list(at.dataframe[0].value["seed"]) == [42, 42]
+
+
+def test_seeds_of_a_link_that_cannot_be_read_leave_the_other_filters_alone(recorded: TraceStore):
+    at = opened(seeds="abc", policy="random")
+    assert "abc" in at.error[0].value
+    assert list(at.dataframe[0].value["policy"]) == ["random"]
 
 
 def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore):
@@ -92,3 +120,14 @@ def test_a_database_url_that_cannot_be_used_is_a_sentence_without_its_password(
 def test_text_of_a_link_is_never_read_as_markdown(recorded: TraceStore):
     at = opened(seeds="![x](http://example.org/x.png)")
     assert "![x](" not in at.error[0].value
+
+
+def test_hostile_text_of_a_trace_is_shown_inert_and_cut(recorded: TraceStore):
+    hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
+    row = replace(recorded.episodes().rows[0], policy=hostile)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TraceStore, "policies", lambda self: (hostile,))
+        patch.setattr(TraceStore, "episodes", lambda self, *_, **__: EpisodePage((row,), None))
+        at = opened()
+    assert all(len(text) < 100 and text.encode() for text in at.dataframe[0].value["policy"])
+    assert all(len(text) < 100 and text.encode() for text in at.multiselect(key="policy").options)

@@ -61,7 +61,7 @@ def gather(situation: Situation, item: str, amount: int, purpose: str) -> Plan |
     if target is None:
         return None
     reason = (
-        f"{plain(item).capitalize()} {situation.inventory[item] + 1} of {amount} for {purpose};"
+        f"{plain(item).capitalize()}: {situation.inventory[item]} of {amount} held, for {purpose};"
         f" nearest {material} is {way(situation, target.cell)}."
     )
     return Plan(situation.use(target.cell, "do"), reason)

@@ -7,6 +7,8 @@ const REPORT_WHILE_PLAYING_MS = 250;
 const TOAST_MS = 1800;
 const AWAKE_MS = 2500;
 const WIDEST_FRAME = 720; // CSS pixels
+const PLOT_AREAS = ".st-key-seek-steps .nsewdrag, .st-key-seek-decisions .nsewdrag";
+const CLICK_MOVES_PX = 6; // a press that moves further is no click
 
 const players = new WeakMap(); // mount point -> Player
 const open = []; // the player used last is the last one: keys go to it
@@ -43,7 +45,8 @@ class Player {
     for (const button of this.root.querySelectorAll("button[data-act]"))
       button.addEventListener("click", () => this.act(button.dataset.act), { signal });
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true, signal });
-    document.addEventListener("pointerdown", () => (this.byKeyboard = false), { capture: true, signal });
+    document.addEventListener("pointerdown", (event) => this.onPress(event), { capture: true, signal });
+    document.addEventListener("pointerup", (event) => this.onRelease(event), { capture: true, signal });
     this.root.addEventListener("pointerdown", () => this.becomeActive(), { signal });
     this.root.addEventListener("pointermove", () => this.wake(), { signal });
     this.find(".help").addEventListener("click", () => this.act("help"), { signal });
@@ -156,6 +159,32 @@ class Player {
     this.goTo(seek.step);
   }
 
+  // ------------------------------------------------------------------------------------------------------- charts
+
+  // A chart of the page whose horizontal axis counts all steps or all decisions (`charts.show` marks it) seeks on
+  // click. Plotly covers the page while a button is down: where it was pressed is looked at, not where it came up.
+  onPress(event) {
+    this.byKeyboard = false;
+    const area = event.target.closest?.(PLOT_AREAS);
+    this.pressed = area && event.button === 0 ? { area, x: event.clientX, y: event.clientY } : undefined;
+  }
+
+  onRelease(event) {
+    const pressed = this.pressed;
+    this.pressed = undefined;
+    if (!pressed || !this.frames || open.at(-1) !== this) return;
+    if (Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > CLICK_MOVES_PX) return;
+    const { left, width } = pressed.area.getBoundingClientRect();
+    this.pause();
+    this.goTo(this.frameInChart(pressed.area, (pressed.x - left) / Math.max(width, 1)));
+  }
+
+  frameInChart(area, share) {
+    if (area.closest(".st-key-seek-steps")) return share * (this.frames - 1);
+    const { end } = this.hud;
+    return end[Math.max(0, Math.min(end.length - 1, Math.round(share * end.length - 0.5)))] ?? 0;
+  }
+
   // ------------------------------------------------------------------------------------------------------- layout
 
   // On a page, the largest whole number of device pixels a texture pixel that fits: crisp. Presenting, the picture
@@ -192,7 +221,9 @@ class Player {
   room() {
     if (!this.root.classList.contains("present"))
       return { width: Math.min(this.find(".frame").clientWidth, WIDEST_FRAME), height: Infinity };
-    return { width: this.root.clientWidth, height: this.root.clientHeight - this.find(".side").offsetHeight };
+    const { paddingTop, paddingBottom } = getComputedStyle(this.find(".stage"));
+    const taken = this.find(".side").offsetHeight + parseFloat(paddingTop) + parseFloat(paddingBottom);
+    return { width: this.root.clientWidth, height: this.root.clientHeight - taken };
   }
 
   // ----------------------------------------------------------------------------------------------------- movement
@@ -243,13 +274,13 @@ class Player {
     return start && moves[name] ? moves[name]() : this.frame;
   }
 
-  // The first frame of a decision; decisions that led to no step have none and are passed over.
+  // The last frame of a decision, its result; decisions that led to no step have none and are passed over.
   frameOfDecision(decision, direction) {
     const { start, end } = this.hud;
     let at = decision;
     while (at >= 0 && at < start.length && end[at] <= start[at]) at += direction;
     if (at < 0) return 0;
-    return at < start.length ? start[at] + 1 : this.frame;
+    return at < start.length ? end[at] : this.frames - 1;
   }
 
   play() {
@@ -363,14 +394,17 @@ class Player {
     const action = this.actionOf(this.frame);
     const unlocked = (this.unlocksAt.get(this.frame) ?? []).map(([, name]) => words(name));
     this.write(".counter-step", String(this.frame));
-    this.write(".hud-step", `${this.frame} / ${this.frames - 1}`);
+    const place = `step ${this.frame} / ${this.frames - 1}`;
+    this.write(".hud-step", place);
     this.write(".hud-action", action);
-    this.writeSigned(".hud-env", "env ", step >= 0 ? this.hud.envReward[step] : undefined);
-    this.writeSigned(".hud-reward", "shaped ", decision >= 0 ? this.hud.reward[decision] : undefined);
-    this.write(".caption-decision", decision >= 0 ? `Decision ${decision}` : "Start");
-    this.write(".caption-action", decision >= 0 ? action : "");
-    this.writeSigned(".caption-reward", "shaped ", decision >= 0 ? this.hud.reward[decision] : undefined);
-    this.writeSigned(".caption-env", "env ", step >= 0 ? this.hud.envReward[step] : undefined);
+    this.write(".caption-step", place);
+    this.write(".caption-action", action);
+    // The environment pays each step, the shaping each decision: said with each number, as they stand side by side.
+    for (const side of ["hud", "caption"]) {
+      this.writeSigned(`.${side}-env`, "this step: env ", step >= 0 ? this.hud.envReward[step] : undefined);
+      const shaped = decision >= 0 ? this.hud.reward[decision] : undefined;
+      this.writeSigned(`.${side}-reward`, `decision ${decision}: shaped `, shaped);
+    }
     this.write(".caption-unlock", unlocked.join(", "));
     this.write(".caption-reasoning", decision >= 0 ? this.hud.error[decision] || this.hud.reasoning[decision] : "");
     this.showToast(unlocked);
@@ -439,7 +473,7 @@ class Player {
     const decision = this.decisionOf?.[frame] ?? -1;
     const unlocked = (this.unlocksAt?.get(frame) ?? []).map(([, name]) => words(name));
     const parts = [`step ${frame}`, this.actionOf(frame)];
-    if (decision >= 0) parts.push(`decision ${decision}`, signed(this.hud.reward[decision]));
+    if (decision >= 0) parts.push(`decision ${decision}: shaped ${signed(this.hud.reward[decision])}`);
     return [...parts, ...unlocked].join("  ·  ");
   }
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.env import CrafterEnv
 from core.env.rules import ACTIONS
 from core.scenes import pack_scenes
 from core.types import Scene
+from pages.components import charts
 from pages.components.player import DecisionHud, PlayerData, Seek, StepHud, build_player_data, player
 
 HOSTILE = "<img src=x onerror='window.hacked = true'> **bold** ![](http://example.com/x.png)"
@@ -90,6 +92,15 @@ def main() -> None:
             frame = player(data, key="player", start_step=start, seek=seek, present=present, exit_url=exit_url)
             st.session_state["last"] = frame
     st.text(f"panel shows {st.session_state['last']}")
+    if query.get("chart") == "1":
+        show_chart(data.frames - 1)
+
+
+def show_chart(last: int) -> None:
+    """A chart whose horizontal axis counts all steps, as the reward tab has one."""
+    axis = {"range": [0, last], "fixedrange": True}
+    figure = go.Figure({"data": [{"x": [0, last], "y": [0, 1]}], "layout": {"xaxis": axis, "dragmode": False}})
+    charts.show(figure, key="chart", alt="A line", seeks="steps")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""The episode page in a real browser: what fits into a window, and where the focus shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.env.rules import ENGINE_VERSION
+from core.rollout import run_rollout
+from core.settings import Settings
+from core.store import TraceStore
+from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, Run
+from tests.browser.harness import Dashboard, settle
+
+EPISODE = "a" * 32
+SPEC = EpisodeSpec(42, PolicySpec("scripted"), 1, limits=Limits(max_steps=60), engine_version=ENGINE_VERSION)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[str]:
+    """Where the page of a recorded episode is served."""
+    folder = tmp_path_factory.mktemp("episode")
+    with TraceStore.from_settings(Settings(folder, None, 1)) as store:
+        store.create_run(Run("b" * 32, datetime.now(UTC), (QueuedEpisode(EPISODE, SPEC),), name="A run"))
+        store.claim_next(worker="tests")
+        run_rollout(SPEC, episode_id=EPISODE, run_id="b" * 32, recorder_for=lambda entry: store.recorder(entry.id))
+    with Dashboard(folder) as dashboard:
+        yield f"{dashboard.url}/episode?id={EPISODE}&step=20"
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page], address: str, request: pytest.FixtureRequest) -> Page:
+    width, height = getattr(request, "param", (1440, 900))
+    page = open_page(width=width, height=height)
+    page.goto(address)
+    settle(page, player=True)
+    return page
+
+
+@pytest.mark.parametrize("page", [(1440, 900), (1024, 768)], indirect=True)
+def test_frame_and_timeline_are_seen_without_scrolling(page: Page) -> None:
+    expect(page.get_by_text("Ended: the step cap was reached")).to_be_visible()
+    timeline = page.locator(".timeline").bounding_box()
+    assert timeline is not None
+    assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
+
+
+def test_nothing_moves_when_the_replay_check_has_its_answer(page: Page) -> None:
+    before = page.locator("canvas.view").bounding_box()
+    page.get_by_role("button", name="Check replay").click()
+    expect(page.get_by_text("Replay exact: 60 steps simulated again, all digests equal.")).to_be_visible()
+    assert page.locator("canvas.view").bounding_box() == before
+
+
+def test_a_click_into_the_page_draws_no_ring_around_it(page: Page) -> None:
+    page.mouse.click(5, 400)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("canvas.view")).to_have_attribute("data-step", "21")
+    ring = page.evaluate(
+        "() => { const style = getComputedStyle(document.activeElement); return style.boxShadow + style.outlineStyle }"
+    )
+    assert ring == "nonenone"
