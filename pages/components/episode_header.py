@@ -9,6 +9,7 @@ from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, StoreError
 from core.export import episode_json
 from core.store import EpisodeSummary, TraceStore
+from pages.components.arrival import has_arrived
 from pages.components.call_panel import show_problem
 from pages.components.choice import inert
 from pages.components.format import number, reason_in_words, seconds, short_id, signed, status_badge
@@ -53,7 +54,8 @@ def show_header(summary: EpisodeSummary) -> None:
     if summary.error is not None:
         show_problem("The episode ended with an error", summary.error.kind, summary.error.detail, long_px=_ERROR_PX)
     if not summary.status.is_over:
-        _follow(summary)
+        polls = has_arrived("episode")
+        st.fragment(_follow, run_every=_FOLLOW_EVERY_S if polls else None)(summary)
 
 
 def _show_badges(summary: EpisodeSummary) -> None:
@@ -164,7 +166,6 @@ def _checked(episode_id: str) -> tuple[str, str]:
     return f"Replay diverged {at}.", plain(result.sentence)
 
 
-@st.fragment(run_every=_FOLLOW_EVERY_S)
 def _follow(shown: EpisodeSummary) -> None:
     """Say how far a running episode is, without moving what is on the screen; draw it anew once it is over."""
     try:

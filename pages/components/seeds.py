@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from pages.components.state import store
 SEEDS_KEY = f"{PREFIX}seeds"
 _SHOWN_KEY = f"{PREFIX}shown"
 _PAGE = 12
-_MOST_SHOWN = 48
+_MOST_SHOWN = 120
 
 _BADGE_COLOURS: dict[Difficulty, Literal["green", "orange", "red", "gray"]] = {
     Difficulty.EASY: "green",
@@ -145,6 +145,7 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
     if not fitting and not missing:
         st.info("None of the worlds shown fits these filters. Loosen one of them, or show other seeds.")
     chosen = frozenset(chosen_seeds())
+    st.html(_picked_style(chosen & found.keys()))
     with st.grid(min_column_width=175, key="seed-gallery"):
         for description in fitting:
             _card(description, description.seed in chosen)
@@ -231,6 +232,12 @@ def _legend() -> str:
         f"{icon('tree')}trees, {icon('cow')}cows, {icon('zombie')}zombies and skeletons.<br>"
         f"Cells from the start to the nearest: {', '.join(f'{icon(name)}{name}' for name in RESOURCES)}.</div>"
     )
+
+
+def _picked_style(picked: Set[int]) -> str:
+    """Frames the picked cards. Not by `:has(:checked)`, which Chromium keeps on a card used for another seed."""
+    cards = ", ".join(f".st-key-seed-card-{seed}" for seed in sorted(picked)) or ".cs-none"
+    return f"<style>:is({cards}) {{ border-color: #10b981; box-shadow: 0 0 0 1px #10b981; }}</style>"
 
 
 def _fits(description: SeedDescription) -> bool:

@@ -43,7 +43,6 @@ _GALLERY = """
 [class*="st-key-seed-card-"] { position: relative; padding: 0.6rem; }
 [class*="st-key-seed-card-"] img:not(.cs-icon) { border-radius: 6px; }
 [class*="st-key-seed-card-"]:hover { border-color: rgba(16, 185, 129, 0.6); }
-[class*="st-key-seed-card-"]:has(input:checked) { border-color: #10b981; box-shadow: 0 0 0 1px #10b981; }
 /* The whole card is its check box's label. */
 [class*="st-key-seed-card-"] :is([data-testid="stElementContainer"], [data-testid="stCheckbox"],
   [data-testid="stLayoutWrapper"], [data-testid="stHorizontalBlock"], [data-testid="stVerticalBlock"],
