@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3_000, help="steps of each of them")
     parser.add_argument("--scripted", type=int, default=6, help="long episodes of the scripted policy")
     arguments = parser.parse_args()
+    if min(arguments.seeds, arguments.scripted) < 0 or arguments.steps < 3 or not arguments.seeds + arguments.scripted:
+        parser.error("give at least one seed or scripted episode, and three steps or more")
 
     total = Walked()
     for seed in range(arguments.seeds):

@@ -28,6 +28,7 @@ PUBLISHED = "Random policy (crafter repo)"
 LIMIT_Z = 3.0
 LIMIT_P = 0.003
 FEW = 5  # counts below this are too few for a z
+FEWEST_EPISODES = 50
 AT_ONCE = 25  # episodes that a process plays before it reports
 
 
@@ -44,6 +45,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=1_000, help="the first worlds of the seeds from 0")
     episodes = parser.parse_args().episodes
+    if episodes < FEWEST_EPISODES:
+        parser.error(f"{episodes} episodes say nothing; give {FEWEST_EPISODES} or more")
     batches = [range(first, min(first + AT_ONCE, episodes)) for first in range(0, episodes, AT_ONCE)]
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as processes:
         played = [one for batch in processes.map(play, batches) for one in batch]

@@ -133,6 +133,8 @@ def _whole_number(value: object) -> int | None:
     """The int in `value`; None for bool, text, floats and everything else that only looks like a number."""
     if type(value) is int:  # nearly always, and asked at every step
         return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:  # what RL libraries give for a single environment
+        value = cast(object, value[()])
     if isinstance(value, np.integer):
         return int(cast(SupportsInt, value))
     return value if isinstance(value, int) and not isinstance(value, bool) else None

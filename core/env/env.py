@@ -82,9 +82,9 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         super().reset(seed=seed)
         if seed is None and self._seed is None:
             seed = int(self.np_random.integers(2**31))
-        if seed is not None:
-            self._seed, self._episode = seed, 0
-        self._episode = self._episode + 1 if episode is None else episode
+        following = 1 if seed is not None else self._episode + 1
+        episode = checked_episode(following if episode is None else episode)
+        self._seed, self._episode = self._seed if seed is None else seed, episode
         self._current = None
         picture = self._simulation.start(cast(int, self._seed), self._episode)
         return self._observed(picture), self._info(0.0)
@@ -154,6 +154,24 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self._simulation.load(state)
         self._seed, self._episode = state.seed, state.episode
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CrafterEnv:
+        """Another environment in this state, by way of a snapshot."""
+        rebuild, arguments, snapshot = self.__reduce__()
+        other: CrafterEnv = rebuild(*arguments)
+        other.__setstate__(snapshot)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle: the arguments it was made with, and a snapshot where there is a world."""
+        config = self.config
+        arguments = (config.area, config.view, self.size, config.length, self.observe, self.render_mode)
+        return _rebuilt, arguments, None if self._seed is None else self.snapshot()
+
+    def __setstate__(self, snapshot: bytes | None) -> None:
+        """For pickle and copy: go on from that snapshot."""
+        if snapshot is not None:
+            self.restore(snapshot)
+
     def observation(
         self,
         *,
@@ -162,8 +180,12 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         env_return: float = 0.0,
         terminated: bool = False,
         truncated: bool = False,
+        picture_px: int = 0,
     ) -> Observation:
-        """What a policy is told of this state; the arguments are what the environment does not know."""
+        """What a policy is told of this state; the arguments are what the environment does not know.
+
+        picture_px: width and height of a picture in it, as `render` draws it; 0 for none.
+        """
         state = self._state()
         facts = _facts(state)
         semantic = state.semantic()
@@ -185,6 +207,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
             env_return=env_return,
             terminated=terminated,
             truncated=truncated,
+            picture=self.render(picture_px) if picture_px else None,
         )
 
     def _state(self) -> WorldState:
@@ -218,6 +241,17 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
             "player_pos": np.array(simulation.position(), np.int64),
             "reward": reward,
         }
+
+
+def _rebuilt(
+    area: tuple[int, int],
+    view: tuple[int, int],
+    size: tuple[int, int],
+    length: int,
+    observe: bool,
+    render_mode: str | None,
+) -> CrafterEnv:
+    return CrafterEnv(area, view, size, length, observe, render_mode=render_mode)
 
 
 def _episode_option(options: dict[str, Any] | None) -> int | None:

@@ -44,6 +44,7 @@ class Observation:
     local: the rows of the local view from top to bottom, names from left to right, the player in the middle.
     nearest: for each of NEAREST_KINDS the offset (dx, dy) from the player to the nearest one in the whole world by
     Manhattan distance (of equals the one further left, then further up), None where there is none.
+    picture: uint8 (height, width, 3), drawn for policies that look at one (`policies.SeeingPolicy`), else None.
     """
 
     step: int
@@ -63,6 +64,7 @@ class Observation:
     env_return: float
     terminated: bool
     truncated: bool
+    picture: NDArray[np.uint8] | None = None
 
 
 def find_nearest(semantic: NDArray[np.uint8], position: tuple[int, int]) -> dict[str, tuple[int, int] | None]:

@@ -15,6 +15,7 @@ Nothing here knows a simulation; whose generator the noise comes from is the cal
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -37,7 +38,7 @@ _OUTSIDE = 127  # the gray of cells outside the world
 _NIGHT_TINT = (0, 16, 64)
 _SLEEP_BLUE = 8.0
 _NOISE_LOW, _NOISE_HIGH = 32, 127
-_FEWEST_TILES = 64
+_FEWEST_TILES = 32
 
 
 class Painter:
@@ -66,8 +67,10 @@ class Painter:
         self._count = 0
         for material in range(1 + len(constants.materials)):
             self._add(self._ground(material))
-        self._strip = functools.lru_cache(maxsize=256)(self._make_strip)
-        self._slot = functools.lru_cache(maxsize=1024)(self._make_slot)
+        strip_bytes = 3 * self._local[0] * rows * unit[1]
+        self._strip = functools.lru_cache(maxsize=max(1, _STRIPS_BYTES // strip_bytes))(self._make_strip)
+        self._slot = functools.lru_cache(maxsize=max(1, _STRIPS_BYTES // (3 * unit[0] * unit[1])))(self._make_slot)
+        self._lock = threading.Lock()  # the dashboard draws in as many threads as it has visitors
 
     @property
     def night_samples(self) -> tuple[int, int]:
@@ -88,17 +91,31 @@ class Painter:
         materials: ids, uint8 of the grid's shape, 0 outside the world. sprites: (x, y, texture) in that grid.
         inventory: amounts in the order of `rules.ITEMS`. samples: gives random numbers in [0, 1), asked once at night.
         """
+        picture = np.zeros((self._size[1], self._size[0], 3), np.uint8)
+        local = picture[self._down, self._across]
+        with self._lock:
+            self._paint(picture, local, materials, sprites, inventory, daylight, sleeping, samples)
+        return picture
+
+    def _paint(
+        self,
+        picture: Pixels,
+        local: Pixels,
+        materials: NDArray[np.uint8],
+        sprites: Iterable[tuple[int, int, str]],
+        inventory: tuple[int, ...],
+        daylight: float,
+        sleeping: bool,
+        samples: Callable[[tuple[int, int]], Floats],
+    ) -> None:
         cells = materials.T.astype(np.intp)
         for x, y, texture in sprites:
             cells[y, x] = self._number(int(cells[y, x]), texture)
-        picture = np.zeros((self._size[1], self._size[0], 3), np.uint8)
-        local = picture[self._down, self._across]
         if daylight < 0.5:
             self._paint_night(local, cells, daylight, sleeping, samples(self._local))
         else:
             self._paint_day(local, cells, daylight, sleeping)
         picture[self._strip_down, self._across] = self._strip(inventory)
-        return picture
 
     def _paint_day(self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool) -> None:
         seen = list(set(cells.ravel().tolist()))
@@ -153,22 +170,34 @@ class Painter:
         return textures().get(name, self._unit).transpose(1, 0, 2)
 
     def _make_strip(self, inventory: tuple[int, ...]) -> Pixels:
-        """The inventory. Its slots do not overlap, so that the picture is the sum of pictures of one item each."""
-        slots = [self._slot(index, amount) for index, amount in enumerate(inventory) if amount > 0]
-        empty = np.zeros((self._strip_down.stop - self._strip_down.start, self._local[0], 3), np.uint8)
-        return functools.reduce(np.add, slots, empty)
+        """The inventory, put together from its slots: an item and its number stay within the cell they stand in."""
+        strip = np.zeros((self._strip_down.stop - self._strip_down.start, self._local[0], 3), np.uint8)
+        for index, amount in enumerate(inventory):
+            if amount > 0:
+                strip[self._slot_at(index)] = self._slot(index, amount)
+        return strip
 
     def _make_slot(self, index: int, amount: int) -> Pixels:
         only = {item: amount if at == index else 0 for at, item in enumerate(ITEMS)}
-        return self._items(only, np.array(self._unit)).transpose(1, 0, 2)
+        return self._items(only, np.array(self._unit)).transpose(1, 0, 2)[self._slot_at(index)].copy()
+
+    def _slot_at(self, index: int) -> tuple[slice, slice]:
+        (across, down), (row, column) = self._unit, divmod(index, self._grid[0])
+        return slice(row * down, (row + 1) * down), slice(column * across, (column + 1) * across)
 
 
 _ROWS_AT_ONCE = 64
+_STRIPS_BYTES = 4_000_000  # of inventory pictures that a painter keeps
+_MOST_KEPT_PX = 1_024  # of a side; the tiles of larger pictures would hold hundreds of megabytes
+
+
+def painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
+    """The painter of a view and a size; what it has drawn once it need not blend again. Threads may share it."""
+    return _kept_painter(view, grid, size) if max(size) <= _MOST_KEPT_PX else Painter(view, grid, size)
 
 
 @functools.lru_cache(maxsize=8)
-def painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
-    """The painter of a view and a size; what it has drawn once it need not blend again."""
+def _kept_painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
     return Painter(view, grid, size)
 
 
@@ -274,7 +303,7 @@ def _night_tables() -> tuple[NDArray[np.uint16], ...]:
     return tuple(pale + np.uint16(tint) for tint in _NIGHT_TINT)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=4)
 def _vignette(shape: tuple[int, int]) -> Floats:
     """How strong the noise is at each pixel, (height, width): none in the middle."""
     across, down = (np.linspace(-1, 1, side) for side in shape)

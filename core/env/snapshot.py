@@ -42,9 +42,11 @@ FORMAT = 1
 _MAGIC = b"CRSNAP"
 _CHECKSUM_BYTES = 16
 _HEADER_BYTES = len(_MAGIC) + 1 + _CHECKSUM_BYTES
-_MAX_PAYLOAD_BYTES = 64 * 2**20
+_TEXT_BYTES_PER_CELL = 128  # of JSON: a cell holds at most one thing, and a thing is seven numbers
+_TEXT_BYTES = 16_384
 _KEY_BYTES = 4 * KEY_WORDS
 _INT32 = 2**31 - 1
+_MOST_COUNTED = 10**9  # steps, achievements, counters: far from where a digest could not hold the next one
 
 
 def pack_snapshot(state: WorldState, config: EnvConfig) -> bytes:
@@ -73,7 +75,7 @@ def unpack_snapshot(blob: bytes, config: EnvConfig) -> WorldState:
 
     Raises InvalidSnapshot where the blob is damaged, of another version, or of another environment.
     """
-    payload = _payload(blob)
+    payload = _payload(blob, config)
     try:
         (length,) = struct.unpack_from("<I", payload)
         values = cast(dict[str, Any], json.loads(payload[4 : 4 + length]))
@@ -88,7 +90,7 @@ def unpack_snapshot(blob: bytes, config: EnvConfig) -> WorldState:
     return state
 
 
-def _payload(blob: bytes) -> bytes:
+def _payload(blob: bytes, config: EnvConfig) -> bytes:
     if not isinstance(blob, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidSnapshot(f"A snapshot is bytes; this is {type(blob).__name__}. Give what snapshot() returned.")
     blob = bytes(blob)
@@ -105,9 +107,11 @@ def _payload(blob: bytes) -> bytes:
     if blob[len(_MAGIC) + 1 : _HEADER_BYTES] != _checksum(packed):
         raise InvalidSnapshot("The snapshot is damaged: its checksum is wrong. Take another one.")
     try:
-        if zstandard.frame_content_size(packed) > _MAX_PAYLOAD_BYTES:
+        cells = config.area[0] * config.area[1]
+        most = _TEXT_BYTES + (1 + _TEXT_BYTES_PER_CELL) * cells + _KEY_BYTES
+        if zstandard.frame_content_size(packed) > most:
             raise InvalidSnapshot("The snapshot is larger than any Crafter world. Take another one.")
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_PAYLOAD_BYTES)
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=most)
     except zstandard.ZstdError as error:
         raise InvalidSnapshot(f"The snapshot is damaged: it cannot be unpacked ({error}). Take another one.") from error
 
@@ -138,14 +142,14 @@ def _state(values: dict[str, Any], arrays: bytes, config: EnvConfig) -> WorldSta
     return WorldState(
         seed=_int(values["seed"], 0),
         episode=_int(values["episode"], 1),
-        step=_int(values["step"], 0),
+        step=_int(values["step"], 0, _MOST_COUNTED),
         generator=GeneratorState(arrays[cells:], _int(values["generator_position"], 0, KEY_WORDS)),
         materials=np.frombuffer(arrays[:cells], np.uint8).reshape(config.area),
         things=tuple(Thing(*(_int(number, -_INT32) for number in thing)) for thing in values["things"]),
         chunks=tuple(Chunk(_int(x), _int(y), tuple(map(_int, members))) for x, y, members in values["chunks"]),
         player=PlayerState(
             inventory=_ints(player["inventory"], len(ITEMS)),
-            achievement_counts=_ints(player["achievement_counts"], len(ACHIEVEMENTS)),
+            achievement_counts=_ints(player["achievement_counts"], len(ACHIEVEMENTS), _MOST_COUNTED),
             sleeping=_bool(player["sleeping"]),
             hunger=_float(player["hunger"]),
             thirst=_float(player["thirst"]),
@@ -173,7 +177,7 @@ def _check_world(state: WorldState) -> None:
     for thing in state.things:
         facing = (thing.facing_x, thing.facing_y)
         _expect(facing in DIRECTIONS.values() if thing.kind in (PLAYER, ARROW) else facing == (0, 0), "facing")
-        _expect(thing.health >= 0 and thing.counter >= 0, "a negative health or counter")
+        _expect(thing.health >= 0 and 0 <= thing.counter <= _MOST_COUNTED, "a health or counter that cannot be")
     _check_chunks(state)
 
 
@@ -200,9 +204,9 @@ def _int(value: Any, low: int = 0, high: int = _INT32) -> int:
     return value
 
 
-def _ints(values: Any, count: int) -> tuple[int, ...]:
+def _ints(values: Any, count: int, high: int = _INT32) -> tuple[int, ...]:
     _expect(len(values) == count, f"{len(values)} numbers in the place of {count}")
-    return tuple(map(_int, values))
+    return tuple(_int(value, 0, high) for value in values)
 
 
 def _unlocked(values: Any) -> tuple[bool, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from numpy.typing import NDArray
 
-from core.env.checks import checked_count
+from core.env.checks import checked_action, checked_count, checked_seed
 from core.env.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.env.simulation import AGENT_SIZE
+from core.errors import InvalidConfig, InvalidInput, InvalidSeeds
 
 _COUNTS = (ITEMS, ACHIEVEMENTS)
 
@@ -43,17 +46,66 @@ class CrafterVectorEnv(SyncVectorEnv):
             return CrafterEnv(area, view, size, length, observe, render_mode="rgb_array")
 
         envs = [make] * checked_count(num_envs)
-        super().__init__(envs, copy=copy, autoreset_mode=autoreset_mode)  # pyright: ignore[reportUnknownMemberType]
+        mode = _checked_mode(autoreset_mode)
+        super().__init__(envs, copy=copy, autoreset_mode=mode)  # pyright: ignore[reportUnknownMemberType]
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start worlds. seed: a whole number, or a list with one (or None) for each environment.
+
+        options: those of `CrafterEnv.reset`, and gymnasium's `reset_mask`. Raises InvalidSeeds and InvalidConfig; no
+        environment has been reset then.
+        """
+        seeds = self._checked_seeds(seed)
+        options = None if options is None else dict(options)  # gymnasium takes the mask out of what it is given
+        if options is not None and "reset_mask" in options:
+            options["reset_mask"] = self._checked_mask(options["reset_mask"])
+        return super().reset(seed=seeds, options=options)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """One step of each. Raises InvalidInput where there are not as many actions as environments, or one is none;
+        no environment has moved then."""
+        given = list(actions) if np.ndim(actions) == 1 else None
+        if given is None or len(given) != self.num_envs:
+            raise InvalidInput(f"The actions are {reprlib.repr(actions)}; give {self.num_envs}, one an environment.")
+        return super().step(np.array([checked_action(action) for action in given]))
+
+    def _checked_seeds(self, seed: Any) -> list[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if np.ndim(seed) == 0:
+            first = checked_seed(seed)
+            return [checked_seed(first + at) for at in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise InvalidSeeds(f"There are {len(seed)} seeds for {self.num_envs} environments; give one for each.")
+        return [None if one is None else checked_seed(one) for one in seed]
+
+    def _checked_mask(self, mask: Any) -> NDArray[np.bool_]:
+        checked = np.asarray(mask)
+        if checked.shape != (self.num_envs,) or checked.dtype != np.bool_ or not checked.any():
+            raise InvalidConfig(
+                f"The reset mask is {reprlib.repr(mask)}; give {self.num_envs} truth values, one or more of them true."
+            )
+        return checked
 
     def _add_info(self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int) -> dict[str, Any]:
         """Gymnasium's own form. Counts are filled in a column at once: one by one takes longer than the step itself."""
         if tuple(env_info) not in _COUNTS:
             return super()._add_info(vector_infos, env_info, env_num)
         if not vector_infos:
-            table, mask = np.zeros((len(env_info), self.num_envs), np.int64), np.zeros(self.num_envs, np.bool_)
-            for name, row in zip(env_info, table, strict=True):
+            shape = len(env_info), self.num_envs
+            for name, row, mask in zip(env_info, np.zeros(shape, np.int64), np.zeros(shape, np.bool_), strict=True):
                 vector_infos[name], vector_infos[f"_{name}"] = row, mask
         first = next(iter(env_info))
         vector_infos[first].base[:, env_num] = list(env_info.values())
-        vector_infos[f"_{first}"][env_num] = True
+        vector_infos[f"_{first}"].base[:, env_num] = True
         return vector_infos
+
+
+def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError as error:
+        accepted = ", ".join(f'"{one.value}"' for one in AutoresetMode)
+        raise InvalidConfig(f"The autoreset mode is {mode!r}; give one of {accepted}.") from error

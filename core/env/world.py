@@ -11,6 +11,7 @@ is one addition and needs no check for the edge.
 from __future__ import annotations
 
 import functools
+from array import array
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,24 +171,18 @@ class World:
 
 
 @functools.lru_cache(maxsize=16)
-def _layout(area: tuple[int, int], margin: int) -> tuple[tuple[int, ...], tuple[tuple[int, int, int, int], ...]]:
-    """The chunk number of each padded cell (-1 outside), and (x, y, x_end, y_end) of each chunk."""
+def _layout(area: tuple[int, int], margin: int) -> tuple[array[int], tuple[tuple[int, int, int, int], ...]]:
+    """The chunk number of each padded cell (-1 outside), and (x, y, x_end, y_end) of each chunk. Not to be changed."""
     (width, height), (step_x, step_y) = area, CHUNK_SIZE
-    ids = np.full((width + 2 * margin, height + 2 * margin), -1, np.int64)
+    ids = np.full((width + 2 * margin, height + 2 * margin), -1, np.intc)
     bounds: list[tuple[int, int, int, int]] = []
     for x in range(0, width, step_x):
         for y in range(0, height, step_y):
             x_end, y_end = min(x + step_x, width), min(y + step_y, height)
             ids[x + margin : x_end + margin, y + margin : y_end + margin] = len(bounds)
             bounds.append((x, y, x_end, y_end))
-    return tuple(ids.ravel().tolist()), tuple(bounds)
+    return array("i", ids.tobytes()), tuple(bounds)
 
 
-def _count_by_chunk(mask: NDArray[np.bool_], ids: tuple[int, ...], chunks: int) -> list[int]:
-    cells = np.flatnonzero(mask)
-    return np.bincount(_as_array(ids)[cells], minlength=chunks).tolist()
-
-
-@functools.lru_cache(maxsize=16)
-def _as_array(ids: tuple[int, ...]) -> NDArray[np.int64]:
-    return np.array(ids)
+def _count_by_chunk(mask: NDArray[np.bool_], ids: array[int], chunks: int) -> list[int]:
+    return np.bincount(np.asarray(ids)[np.flatnonzero(mask)], minlength=chunks).tolist()

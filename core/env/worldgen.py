@@ -117,7 +117,8 @@ def _fields(noise: Noise, xs: Floats, ys: Floats, home: tuple[int, int]) -> _Fie
     )
     start = 4 - _distance(xs, ys, home)
     start += 2 * start_noise
-    start = 1 / (1 + np.exp(-start))
+    with np.errstate(over="ignore"):  # far from home, in large areas
+        start = 1 / (1 + np.exp(-start))
     water = (wide_water + 0.15 * fine_water) + 0.1
     water -= 2 * start
     mountain = (wide_mountain + 0.3 * fine_mountain) / 1.3

@@ -11,7 +11,7 @@ from core.env.state import Chunk, WorldState
 from tests.env.conftest import Change, EnvMaker
 
 
-def _beside_a_table(x: int, y: int) -> Change:
+def beside_a_table(x: int, y: int) -> Change:
     """Alone in the world at (x, y), with wood and a table one cell further from both edges."""
 
     def change(state: WorldState) -> WorldState:
@@ -34,7 +34,7 @@ def _beside_a_table(x: int, y: int) -> Change:
 
 @pytest.mark.parametrize(("x", "y", "made"), [(1, 1, 1), (0, 5, 0), (5, 0, 0), (0, 0, 0), (62, 62, 1)])
 def test_nothing_is_made_at_the_left_and_upper_edge(env_at: EnvMaker, x: int, y: int, made: int) -> None:
-    env = env_at(change=_beside_a_table(x, y))
+    env = env_at(change=beside_a_table(x, y))
     *_, info = env.step(ACTIONS.index("make_wood_pickaxe"))
     assert info["inventory"]["wood_pickaxe"] == made
     assert info["inventory"]["wood"] == 1 - made

@@ -19,7 +19,7 @@ from core.env.digest import digests
 from core.env.rules import ACTIONS
 from core.env.snapshot import pack_snapshot, unpack_snapshot
 from core.env.state import ARROW, PLANT, SKELETON, ZOMBIE, Chunk, Thing, WorldState
-from core.errors import InvalidSnapshot
+from core.errors import InvalidSeeds, InvalidSnapshot
 from core.types import EnvConfig
 from tests.env.conftest import EnvMaker, first_snapshot, first_state
 
@@ -208,6 +208,23 @@ def test_a_snapshot_that_unpacks_without_end_is_refused() -> None:
 def test_a_snapshot_is_small_and_names_its_environment() -> None:
     assert len(first_snapshot()) < 8_000
     assert _values()["config"] == json.loads(json.dumps(asdict(CONFIG)))
+
+
+def test_a_snapshot_that_says_too_much_is_refused_before_it_is_read(env_at: EnvMaker) -> None:
+    text = json.dumps({"engine": "x", "things": [[]] * 200_000}).encode()
+    payload = struct.pack("<I", len(text)) + text
+    packed = zstandard.ZstdCompressor().compress(payload)
+    blob = b"CRSNAP\x01" + hashlib.blake2b(packed, digest_size=16).digest() + packed
+    with pytest.raises(InvalidSnapshot, match="larger than any"):
+        env_at().restore(blob)
+
+
+def test_the_last_world_of_a_seed_has_none_after_it() -> None:
+    env = CrafterEnv(area=(9, 9), observe=False)
+    env.reset(seed=1, options={"episode": 2**31 - 1})
+    env.restore(env.snapshot())
+    with pytest.raises(InvalidSeeds, match="from 1 to"):
+        env.reset()
 
 
 def _walked(env: CrafterEnv, steps: range) -> Iterator[str]:

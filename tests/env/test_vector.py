@@ -9,7 +9,7 @@ import pytest
 from gymnasium.vector import SyncVectorEnv
 
 from core.env import CrafterEnv, CrafterVectorEnv
-from core.errors import InvalidConfig
+from core.errors import InvalidConfig, InvalidInput, InvalidSeeds
 
 AREA = (24, 24)  # small worlds are made and left quickly
 SEEDS: list[int | None] = [3, 11, 5]
@@ -67,3 +67,56 @@ def _assert_same(ours: Any, theirs: Any) -> None:
 def test_a_number_of_environments_that_cannot_be_is_refused(count: object) -> None:
     with pytest.raises(InvalidConfig, match="The number of environments"):
         CrafterVectorEnv(count)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("actions", [[0, 0, 99], [0, 0], 5, None, [[0], [0], [0]], [0, 0, "do"], [0, 1.5, 2]])
+def test_actions_that_cannot_be_move_no_world(actions: Any) -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA)
+    batch.reset(seed=SEEDS)
+    before = batch.call("state_digest")
+    with pytest.raises(InvalidInput):
+        batch.step(actions)
+    assert batch.call("state_digest") == before
+
+
+@pytest.mark.parametrize("seed", [[1, -1, 3], [1, 2], 1.5, True, "1", 2**31 - 2, [1, 2, None, 4]])
+def test_seeds_that_cannot_be_reset_no_world(seed: Any) -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA)
+    batch.reset(seed=SEEDS)
+    before = batch.call("state_digest")
+    with pytest.raises(InvalidSeeds):
+        batch.reset(seed=seed)
+    assert batch.call("state_digest") == before
+
+
+def test_a_numpy_number_is_the_first_of_the_seeds() -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA)
+    first, _ = batch.reset(seed=np.int64(3))
+    again, _ = batch.reset(seed=[3, 4, 5])
+    assert np.array_equal(first, again)
+
+
+def test_a_reset_mask_stays_in_the_options_and_is_obeyed() -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA)
+    batch.reset(seed=SEEDS)
+    before = batch.call("state_digest")
+    options = {"reset_mask": np.array([False, True, False])}
+    batch.reset(options=options)
+    after = batch.call("state_digest")
+    assert "reset_mask" in options
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, True]
+    for mask in ([True], np.zeros(3, bool), "all"):
+        with pytest.raises(InvalidConfig, match="reset mask"):
+            batch.reset(options={"reset_mask": mask})
+
+
+def test_an_unknown_autoreset_mode_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidConfig, match="SameStep"):
+        CrafterVectorEnv(2, AREA, autoreset_mode="same_step")
+
+
+def test_masks_of_infos_are_apart() -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA)
+    _, infos = batch.reset(seed=SEEDS)
+    infos["inventory"]["_health"][0] = False
+    assert infos["inventory"]["_food"].all()
