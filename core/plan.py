@@ -23,7 +23,7 @@ from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
 from core.policies import checked_policy
 from core.rewards import checked
-from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
+from core.types import Budget, EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
 
 MAX_SEEDS = 1_000
 MAX_EPISODES = 10_000
@@ -130,6 +130,7 @@ class LaunchPlan:
     on_done: OnDone
     max_actions_per_call: int
     name: str = ""
+    budget: Budget = Budget()
 
 
 def make_run(
@@ -195,6 +196,22 @@ def _checked_plan(plan: LaunchPlan, achievements: Collection[str], items: Collec
         on_done=_on_done(plan.on_done),
         max_actions_per_call=_positive(plan.max_actions_per_call, "max_actions_per_call"),
         name=_checked_name(plan.name),
+        budget=checked_budget(plan.budget),
+    )
+
+
+def checked_budget(budget: Budget) -> Budget:
+    """`budget` as plain numbers. Raises InvalidConfig where a part is not positive and finite."""
+    _require(budget, Budget, "budget")
+    cost = budget.max_cost_usd
+    if cost is not None and (
+        isinstance(cost, bool) or not isinstance(cast(object, cost), Real) or not 0 < cost <= MAX_CAP
+    ):
+        raise InvalidConfig(f"max_cost_usd is {reprlib.repr(cost)}; give US dollars above 0, at most {MAX_CAP:,}.")
+    return Budget(
+        max_calls=None if budget.max_calls is None else _positive(budget.max_calls, "max_calls"),
+        max_tokens=None if budget.max_tokens is None else _positive(budget.max_tokens, "max_tokens"),
+        max_cost_usd=None if cost is None else float(cost),
     )
 
 

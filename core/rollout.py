@@ -20,7 +20,15 @@ from core.env import CrafterEnv
 from core.env.observation import as_text
 from core.env.rules import ACTIONS
 from core.errors import CraftscopeError, PolicyError, RolloutError
-from core.policies import HISTORY_LENGTH, OUT_OF_TIME, Policy, WaitingPolicy, make_policy
+from core.policies import (
+    HISTORY_LENGTH,
+    OUT_OF_TIME,
+    STOPPED,
+    Policy,
+    SeeingPolicy,
+    WaitingPolicy,
+    make_policy,
+)
 from core.rewards import RewardShaper
 from core.types import (
     Decision,
@@ -43,6 +51,8 @@ Clock = Callable[[], float]
 ShouldStop = Callable[[], bool]
 OnError = Literal["record", "raise"]
 
+# What ends an episode although its policy did nothing wrong.
+_NO_FAILURES = {OUT_OF_TIME: StopReason.MAX_SECONDS, STOPPED: StopReason.ABORTED}
 _ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
 
@@ -81,6 +91,7 @@ class Usage:
 
     limits: Limits
     clock: Clock
+    budget_spent: Callable[[], bool] = lambda: False  # what the whole run may cost: others spend it too
     started_s: float = field(init=False)
     steps: int = 0
     decisions: int = 0
@@ -105,6 +116,8 @@ class Usage:
         """The cap that leaves no room for another decision, or None."""
         if self.decisions >= self.limits.max_decisions:
             return StopReason.MAX_DECISIONS
+        if self.budget_spent():
+            return StopReason.BUDGET
         return self._ops_reached() or self.reached()
 
     def reached_before_env(self) -> StopReason | None:
@@ -179,12 +192,14 @@ def run_rollout(
     should_stop: ShouldStop = lambda: False,
     clock: Clock = time.monotonic,
     on_error: OnError = "record",
+    budget_spent: Callable[[], bool] = lambda: False,
 ) -> tuple[Episode, ...]:
     """Play `spec`, and after a finished world the seed's next one while `on_done` is `reset` and caps allow.
 
     Each world is an Episode of its own with fresh shaping state and its own recorder; caps are counted over all.
+    budget_spent: asked before each decision; once true, the episode ends with `BUDGET`.
     """
-    usage = Usage(spec.limits, clock)
+    usage = Usage(spec.limits, clock, budget_spent)
     env = CrafterEnv.from_config(spec.env, observe=False)
     episodes: list[Episode] = []
     queued = QueuedEpisode(episode_id, spec)
@@ -326,15 +341,16 @@ class _Loop:
                     step_limit=self.spec.limits.max_steps,
                     last_env_reward=self._last.env_reward if self._last else 0.0,
                     env_return=self._env_return,
+                    picture_px=self.policy.picture_px if isinstance(self.policy, SeeingPolicy) else 0,
                 )
                 text = as_text(observation)
             with _failing_as(StopReason.POLICY_ERROR):
                 if isinstance(self.policy, WaitingPolicy):
-                    self.policy.allow(self.usage.time_left_s())
+                    self.policy.allow(self.usage.time_left_s(), self.should_stop)
                 return text, self.policy.decide(observation, self.decisions[-HISTORY_LENGTH:]), None
         except _Stop as stop:
-            if stop.error is not None and stop.error.kind == OUT_OF_TIME:
-                return text, PolicyReply((), warning=stop.error.detail), _Stop(StopReason.MAX_SECONDS)
+            if stop.error is not None and stop.error.kind in _NO_FAILURES:
+                return text, PolicyReply((), warning=stop.error.detail), _Stop(_NO_FAILURES[stop.error.kind])
             return text, PolicyReply(()), stop
 
     def _act(self, reply: PolicyReply, steps: list[Step], spans: list[tuple[float, float]]) -> _Stop | None:
@@ -373,6 +389,8 @@ def _unusable(reply: PolicyReply) -> _Stop | None:
     """The reason to stop where a reply holds nothing to execute."""
     if reply.actions:
         return None
+    if reply.error_kind in _NO_FAILURES:
+        return _Stop(_NO_FAILURES[reply.error_kind])
     kind = reply.error_kind or ("unknown_action" if reply.tool_calls else "no_tool_call")
     detail = reply.error_detail or (
         "No valid action was left in the call." if reply.tool_calls else "The policy answered without a tool call."

@@ -50,6 +50,16 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     return environment
 
 
+def secret(name: str) -> str:
+    """The key that the environment variable `name` holds; empty where it is not set."""
+    return os.environ.get(name, "").strip()
+
+
+def model_hosts() -> tuple[str, ...]:
+    """The hosts that may be asked for a model, from `CRAFTSCOPE_MODEL_HOSTS` (commas between); none means any."""
+    return tuple(filter(None, (name.strip() for name in os.environ.get("CRAFTSCOPE_MODEL_HOSTS", "").split(","))))
+
+
 def _data_dir(text: str | None) -> Path:
     if text is None:
         return _data_home() / "craftscope"

@@ -209,6 +209,16 @@ class PolicySpec:
     params: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+@dataclass(frozen=True, slots=True)
+class ModelProfile:
+    """How a model is reached, kept for the next launch. key_name names the variable of the key, which is not kept."""
+
+    name: str
+    base_url: str
+    model: str
+    key_name: str = ""
+
+
 class OnDone(StrEnum):
     """What follows when a world ends before the caps are reached."""
 
@@ -228,6 +238,38 @@ class Limits:
     max_ops: int = 100_000
     max_time_s: float = 3_600.0  # looked at between steps; `policies.WaitingPolicy` is told what is left of it
     ops_given: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the model calls of a run have come to so far. cost_usd counts the calls whose price is known."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the model calls of a whole run may come to; None leaves a part open. Looked at before each decision."""
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True where nothing is limited."""
+        return self.max_calls is None and self.max_tokens is None and self.max_cost_usd is None
+
+    def is_spent(self, spent: Spent) -> bool:
+        """Whether any part is reached."""
+        parts = (
+            (spent.calls, self.max_calls),
+            (spent.tokens, self.max_tokens),
+            (spent.cost_usd, self.max_cost_usd),
+        )
+        return any(most is not None and so_far >= most for so_far, most in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +368,32 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One HTTP request of a model call. start_ms counts from the call's beginning; status is None where none came.
+
+    error: what went wrong below HTTP (refused, timed out), or empty.
+    """
+
+    start_ms: float
+    duration_ms: float
+    status: int | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCall:
-    """The evidence of one call to a language model; None on decisions of other policies."""
+    """The evidence of one call to a language model; None on decisions of other policies.
+
+    provider: the host that was asked. model: the model that answered, as it names itself, else the one asked for.
+    request: the body as it was sent (which never holds a key). response_text: the answer's body as it came; pieces of
+    the key in it are replaced. content, reasoning: the assistant's text, and its thinking where the server gives it.
+    tokens_*: as the server counts them, None where it does not say. cost_usd: None where no price is known;
+    price_version names the price table. latency_ms: the whole call, all attempts and the waits between them.
+    attempts: every HTTP request of it. retries: how many of them were repeated. headers: rate limits and the server's
+    own time, lower-case names. error_kind: why the answer could not be used, None where it could.
+    earlier: answers to this same request that could not be used and were asked for again, oldest first; their
+    `request` is empty, as it is this one's.
+    """
 
     provider: str
     model: str
@@ -342,6 +408,21 @@ class ModelCall:
     latency_ms: float | None = None
     retries: int = 0
     request_id: str | None = None
+    profile: str = ""
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    attempts: tuple[Attempt, ...] = ()
+    finish_reason: str | None = None
+    content: str = ""
+    reasoning: str = ""
+    error_kind: str | None = None
+    error_detail: str = ""
+    earlier: tuple[ModelCall, ...] = ()
+
+    @property
+    def all_calls(self) -> tuple[ModelCall, ...]:
+        """It and the earlier ones, oldest first."""
+        return (*self.earlier, self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from core.rollout import Recorder, run_rollout
 from core.settings import Settings, load_settings
 from core.slots import Slot, SlotRecord, SlotState, free_slots, worker_name
 from core.store import TraceStore
-from core.types import Decision, EpisodeError, Outcome, QueuedEpisode, StateRecord, StopReason
+from core.types import Budget, Decision, EpisodeError, Outcome, QueuedEpisode, StateRecord, StopReason
 
 HEARTBEAT_S = 2.0
 STOP_POLL_S = 0.25  # how often the loop, which may ask thousands of times a second, looks into the database
@@ -133,6 +133,7 @@ class RolloutInProgress:
         self.store = store
         self.run_id = run_id
         self.episode_id = ""
+        self._budget = Budget(**store.run(run_id).config.get("budget", {}))
         self._slot = slot
         self._heartbeat = heartbeat
         self._told_to_end = told_to_end
@@ -159,6 +160,10 @@ class RolloutInProgress:
             self._polled_s = now_s
             self._stop_requested = self.store.stop_requested(self.episode_id)
         return self._stop_requested
+
+    def budget_spent(self) -> bool:
+        """True once the run's model calls, in whatever worker, have come to what they may."""
+        return not self._budget.is_open and self._budget.is_spent(self.store.spent(self.run_id))
 
     def as_it_was(self, outcome: Outcome) -> Outcome:
         """The loop knows only that it had to stop; an end that no person asked for is an interruption."""
@@ -198,6 +203,7 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
             run_id=rollout.run_id,
             recorder_for=rollout.recorder_for,
             should_stop=rollout.should_stop,
+            budget_spent=rollout.budget_spent,
         )
     except (StoreUnavailable, StoreCorrupt):
         raise

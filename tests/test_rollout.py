@@ -115,7 +115,7 @@ class Waits(Plays):
     clock: Callable[[], float] = time.monotonic
     deadline_s: float = 0.0
 
-    def allow(self, time_left_s: float) -> None:
+    def allow(self, time_left_s: float, should_stop: Callable[[], bool]) -> None:
         self.deadline_s = self.clock() + time_left_s
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:

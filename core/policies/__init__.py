@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from core.errors import InvalidConfig, did_you_mean
-from core.policies.base import HISTORY_LENGTH, OUT_OF_TIME, Policy, PolicyKind, WaitingPolicy
+from core.policies.base import HISTORY_LENGTH, OUT_OF_TIME, STOPPED, Policy, PolicyKind, SeeingPolicy, WaitingPolicy
+from core.policies.llm import LlmParams, check_llm, make_llm
 from core.policies.params import read_params
 from core.policies.random import RandomParams, RandomPolicy
 from core.policies.scripted import ScriptedParams, ScriptedPolicy
@@ -19,6 +20,8 @@ __all__ = [
     "POLICIES",
     "Policy",
     "PolicyKind",
+    "STOPPED",
+    "SeeingPolicy",
     "WaitingPolicy",
     "checked_policy",
     "make_policy",
@@ -39,6 +42,14 @@ _KINDS = (
         params=RandomParams,
         make=RandomPolicy,
     ),
+    PolicyKind(
+        name="llm",
+        label="Language model",
+        description="Asks a model on any server that speaks OpenAI's chat completions, one call a decision.",
+        params=LlmParams,
+        make=make_llm,
+        check=check_llm,
+    ),
 )
 POLICIES: dict[str, PolicyKind] = {kind.name: kind for kind in _KINDS}
 
@@ -58,6 +69,8 @@ def checked_policy(spec: PolicySpec) -> PolicySpec:
     Raises InvalidConfig as `make_policy`.
     """
     kind, params = _read(spec)
+    if kind.check is not None:
+        kind.check(params)
     return PolicySpec(kind.name, asdict(params))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,7 +10,9 @@ from core.env.observation import Observation
 from core.types import Decision, PolicyReply
 
 HISTORY_LENGTH = 16  # decisions a policy is shown, at most
-OUT_OF_TIME = "out_of_time"  # the kind of a PolicyError: what was waited for did not come within the time allowed
+# Kinds of error, of a reply or a PolicyError, that are no failure of the policy:
+OUT_OF_TIME = "out_of_time"  # what was waited for did not come within the time allowed
+STOPPED = "stopped"  # a person asked to stop while it waited
 
 
 class Policy(Protocol):
@@ -42,21 +44,34 @@ class Policy(Protocol):
 class WaitingPolicy(Policy, Protocol):
     """A policy whose `decide` may wait for something outside: a model, a person, another program."""
 
-    def allow(self, time_left_s: float) -> None:
+    def allow(self, time_left_s: float, should_stop: Callable[[], bool]) -> None:
         """Comes before each `decide`, which then has to return or raise within that many seconds.
 
-        They are what is left of the rollout's `max_time_s`. Where the answer does not come in time it raises
-        `PolicyError(OUT_OF_TIME, ...)`: the episode then ends by that cap and not as failed.
+        They are what is left of the rollout's `max_time_s`. Where the answer does not come in time, the reply (or a
+        PolicyError) has the kind `OUT_OF_TIME`: the episode then ends by that cap and not as failed. While it waits it
+        asks `should_stop` at least once a second, and answers with the kind `STOPPED` once that is true.
         """
         ...
+
+
+@runtime_checkable
+class SeeingPolicy(Policy, Protocol):
+    """A policy that looks at pictures: `Observation.picture` is drawn for it, so many pixels wide and high.
+
+    picture_px: 0 for none.
+    """
+
+    picture_px: int
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyKind:
     """A registered policy: the name it is stored under, what people read, and its parameters.
 
-    params: a frozen dataclass whose fields come from `params.integer`; their metadata is the form's labels and help.
+    params: a frozen dataclass whose fields come from `core.policies.params`; their metadata is the form's
+    labels, bounds and help.
     make: builds a policy from such a record, the policy seed and the cap on actions per call.
+    check: raises InvalidConfig for a record whose parts are each possible but cannot be played; asked before a launch.
     """
 
     name: str
@@ -64,6 +79,7 @@ class PolicyKind:
     description: str
     params: type[Any]
     make: MakePolicy
+    check: Callable[[Any], None] | None = None
 
 
 class MakePolicy(Protocol):

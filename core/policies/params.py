@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
-from collections.abc import Mapping
-from dataclasses import Field, field, fields
-from numbers import Integral
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
 from core.errors import InvalidConfig, did_you_mean
@@ -13,21 +14,105 @@ from core.errors import InvalidConfig, did_you_mean
 Params = TypeVar("Params")
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number from `low` to `high`."""
+
+    low: int
+    high: int
+
+    def read(self, value: object) -> int | None:
+        """The number; None where it is none of these."""
+        if isinstance(value, bool) or not isinstance(value, Integral) or not self.low <= int(value) <= self.high:
+            return None
+        return int(value)
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number from `low` to `high`; None too where it may be left out."""
+
+    low: float
+    high: float
+
+    def read(self, value: object) -> float | None:
+        """The number; None where it is none of these."""
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(float(value)):
+            return None
+        return float(value) if self.low <= float(value) <= self.high else None
+
+    def __str__(self) -> str:
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text of at most `most` characters."""
+
+    most: int
+
+    def read(self, value: object) -> str | None:
+        """The text; None where it is none or too long."""
+        return value if isinstance(value, str) and len(value) <= self.most else None
+
+    def __str__(self) -> str:
+        return f"text of at most {self.most:,} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few names."""
+
+    names: tuple[str, ...]
+
+    def read(self, value: object) -> str | None:
+        """The name; None where it is another."""
+        return value if isinstance(value, str) and value in self.names else None
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(self.names)
+
+
+Kind = Whole | Number | Words | OneOf
+
+
 def integer(default: int, *, label: str, description: str, low: int, high: int) -> Any:
     """A dataclass field for a whole number from `low` to `high`; a launch form is drawn from its metadata."""
-    metadata = {"label": label, "description": description, "low": low, "high": high}
-    return field(default=default, metadata=metadata)
+    return _field(default, label, description, Whole(low, high))
+
+
+def number(default: float, *, label: str, description: str, low: float, high: float) -> Any:
+    """A dataclass field for a number from `low` to `high`."""
+    return _field(default, label, description, Number(low, high))
+
+
+def text(default: str, *, label: str, description: str, most: int = 200) -> Any:
+    """A dataclass field for text."""
+    return _field(default, label, description, Words(most))
+
+
+def choice(default: str, *, label: str, description: str, names: Sequence[str]) -> Any:
+    """A dataclass field for one of `names`."""
+    return _field(default, label, description, OneOf(tuple(names)))
+
+
+def kind_of(spec: Field[Any]) -> Kind:
+    """What values a parameter takes."""
+    return spec.metadata["kind"]
 
 
 def read_params(kind: type[Params], given: object, *, policy: str) -> Params:
     """Builds the parameter record of a policy from plain data.
 
-    Raises InvalidConfig for a name that the policy does not have and for a value that is not a whole number in range.
+    Raises InvalidConfig for a name that the policy does not have and for a value that is not of the parameter's kind.
     """
     known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # pyright: ignore[reportArgumentType]
     if not isinstance(given, Mapping):
         raise InvalidConfig(
-            f'The parameters of the policy "{policy}" are {reprlib.repr(given)}; give a table of names and numbers.'
+            f'The parameters of the policy "{policy}" are {reprlib.repr(given)}; give a table of names and values.'
         )
     values = cast(Mapping[object, object], given)
     for name in map(str, values):
@@ -40,11 +125,15 @@ def read_params(kind: type[Params], given: object, *, policy: str) -> Params:
     return kind(**{str(name): _checked(value, known[str(name)], policy) for name, value in values.items()})
 
 
-def _checked(value: object, spec: Field[Any], policy: str) -> int:
-    low, high = spec.metadata["low"], spec.metadata["high"]
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
+def _field(default: Any, label: str, description: str, kind: Kind) -> Any:
+    return field(default=default, metadata={"label": label, "description": description, "kind": kind})
+
+
+def _checked(value: object, spec: Field[Any], policy: str) -> int | float | str:
+    kind = kind_of(spec)
+    read = kind.read(value)
+    if read is None:
         raise InvalidConfig(
-            f'The parameter "{spec.name}" of the policy "{policy}" is {reprlib.repr(value)}; it must be a whole number'
-            f" from {low} to {high}."
+            f'The parameter "{spec.name}" of the policy "{policy}" is {reprlib.repr(value)}; it must be {kind}.'
         )
-    return int(value)
+    return read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -312,6 +312,7 @@ def _component_row(key: int, k: int, component: RewardComponent, types: Componen
 
 def _decision_row(decision: Decision, step_start: int) -> dict[str, Any]:
     timing, call = decision.timing, decision.model_call
+    calls = call.all_calls if call else ()
     return {
         "idx": decision.index,
         "step_start": step_start,
@@ -326,7 +327,15 @@ def _decision_row(decision: Decision, step_start: int) -> dict[str, Any]:
         "env_step_ms": timing.env_step_ms,
         "overhead_ms": timing.overhead_ms,
         "model": call.model if call else None,
-        "tokens_in": call.tokens_in if call else None,
-        "tokens_out": call.tokens_out if call else None,
-        "latency_ms": call.latency_ms if call else None,
+        "tokens_in": _sum(call.tokens_in for call in calls),
+        "tokens_out": _sum(call.tokens_out for call in calls),
+        "latency_ms": _sum(call.latency_ms for call in calls),
+        "model_calls": len(calls) or None,
+        "cost_usd": _sum(call.cost_usd for call in calls),
     }
+
+
+def _sum(values: Iterable[int | float | None]) -> int | float | None:
+    """Of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -16,8 +16,8 @@ from core.store.browse import summaries
 from core.store.ids import run_key
 from core.store.records import EpisodeSummary, RunSummary
 from core.store.specs import episode_row, save_reward_configs
-from core.store.tables import AnyRow, columns_of, episodes, runs
-from core.types import EpisodeStatus, QueuedEpisode, Run
+from core.store.tables import AnyRow, columns_of, decisions, episodes, runs
+from core.types import EpisodeStatus, QueuedEpisode, Run, Spent
 
 
 def insert_run(connection: Connection, run: Run) -> None:
@@ -77,6 +77,19 @@ def episodes_of(connection: Connection, run_id: str) -> tuple[EpisodeSummary, ..
     """All episodes of a run, in order. Raises UnknownEpisode."""
     key = run_key(connection, run_id)
     return summaries(connection, lambda query: query.where(episodes.c.run_id == key).order_by(episodes.c.id))
+
+
+def spent(connection: Connection, run_id: str) -> Spent:
+    """What the model calls of a run's stored decisions have come to. Raises UnknownEpisode."""
+    key = run_key(connection, run_id)
+    parts = (decisions.c.model_calls, decisions.c.tokens_in, decisions.c.tokens_out, decisions.c.cost_usd)
+    sums: AnyRow = connection.execute(
+        select(*(func.coalesce(func.sum(part), 0) for part in parts))
+        .join(episodes, decisions.c.episode_id == episodes.c.id)
+        .where(episodes.c.run_id == key)
+    ).one()
+    calls, tokens_in, tokens_out, cost = sums
+    return Spent(int(calls), int(tokens_in) + int(tokens_out), float(cost))
 
 
 def _run_summaries(connection: Connection, rows: Sequence[AnyRow]) -> tuple[RunSummary, ...]:

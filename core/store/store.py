@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from core.settings import Settings
-from core.store import browse, deletion, episodes, queue, runs, seeds
+from core.store import browse, deletion, episodes, profiles, queue, runs, seeds
 from core.store.database import Database, sqlite_url
 from core.store.packs import RewardFacts
 from core.store.recorder import EpisodeRecorder
@@ -20,7 +20,18 @@ from core.store.records import (
     Totals,
 )
 from core.store.schema import migrate
-from core.types import Decision, EnvConfig, Episode, QueuedEpisode, Run, Scene, SeedDescription, StateRecord
+from core.types import (
+    Decision,
+    EnvConfig,
+    Episode,
+    ModelProfile,
+    QueuedEpisode,
+    Run,
+    Scene,
+    SeedDescription,
+    Spent,
+    StateRecord,
+)
 
 _ANY_EPISODE = EpisodeFilter()
 
@@ -154,6 +165,11 @@ class TraceStore:
         with self._database.reading() as connection:
             return runs.episodes_of(connection, run_id)
 
+    def spent(self, run_id: str) -> Spent:
+        """What the model calls of a run have come to so far. Raises UnknownEpisode."""
+        with self._database.reading() as connection:
+            return runs.spent(connection, run_id)
+
     def episodes(
         self, filter: EpisodeFilter = _ANY_EPISODE, *, cursor: str | None = None, limit: int = 50
     ) -> EpisodePage:
@@ -227,6 +243,25 @@ class TraceStore:
         Ids that are gone already are passed over. Raises StoreError where one of them is running: nothing is deleted.
         """
         return deletion.delete_episodes(self._database, tuple(ids))
+
+    # --------------------------------------------------------------------------------------------------- seeds
+
+    # ------------------------------------------------------------------------------------------------ profiles
+
+    def model_profiles(self) -> tuple[ModelProfile, ...]:
+        """The connection profiles that people keep, by name."""
+        with self._database.reading() as connection:
+            return profiles.all_of_them(connection)
+
+    def save_model_profile(self, profile: ModelProfile) -> None:
+        """Keep a profile, in place of the one of that name."""
+        with self._database.writing() as connection:
+            profiles.save(connection, profile)
+
+    def delete_model_profile(self, name: str) -> None:
+        """Forget a profile; episodes that were played with it keep what they were played with."""
+        with self._database.writing() as connection:
+            profiles.delete(connection, name)
 
     # --------------------------------------------------------------------------------------------------- seeds
 

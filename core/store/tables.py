@@ -202,6 +202,8 @@ decisions = Table(
     Column("tokens_in", Integer),
     Column("tokens_out", Integer),
     Column("latency_ms", Float(53)),
+    Column("model_calls", Integer),
+    Column("cost_usd", Float(53)),
     UniqueConstraint("episode_id", "idx"),
 )
 
@@ -275,4 +277,11 @@ seed_descriptions = Table(
     Column("description", LargeBinary, nullable=False),
     Column("picture_png", LargeBinary, nullable=False),
     UniqueConstraint("seed", "world_episode", "env", "engine_version"),
+)
+
+model_profiles = Table(
+    "model_profiles",
+    metadata,
+    Column("name", PlainText, primary_key=True),
+    Column("profile", LargeBinary, nullable=False),
 )

@@ -9,12 +9,15 @@ import pytest
 
 from core.errors import InvalidConfig
 from core.policies import POLICIES, checked_policy, make_policy
+from core.policies.params import kind_of
 from core.types import PolicySpec
+
+NEEDED = {"llm": {"base_url": "http://127.0.0.1:9", "model": "tiny"}}  # what has no default that could be played
 
 
 def test_every_policy_is_registered_under_its_own_name_and_can_be_made():
     for name, kind in POLICIES.items():
-        policy = make_policy(PolicySpec(name), seed=1, max_actions=5)
+        policy = make_policy(PolicySpec(name, NEEDED.get(name, {})), seed=1, max_actions=5)
         assert policy.name == kind.name == name
         assert kind.label and kind.description.endswith(".")
         policy.close()
@@ -25,13 +28,13 @@ def test_every_parameter_tells_a_form_what_it_is():
         for field in fields(kind.params):
             assert field.metadata["label"]
             assert field.metadata["description"].endswith(".")
-            assert field.metadata["low"] <= field.default <= field.metadata["high"]
+            assert kind_of(field).read(field.default) == field.default
 
 
 def test_an_unknown_policy_is_refused_with_the_nearest_name():
     with pytest.raises(InvalidConfig, match='no policy "scriptd"; did you mean "scripted"') as refusal:
         make_policy(PolicySpec("scriptd"), seed=1, max_actions=5)
-    assert "Choose one of: scripted, random." in str(refusal.value)
+    assert "Choose one of: scripted, random, llm." in str(refusal.value)
 
 
 def test_a_name_is_matched_without_regard_to_case_and_space():

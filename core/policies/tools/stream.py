@@ -1,0 +1,160 @@
+"""A streamed answer put together again, as the body that the server would have sent without streaming."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from core.policies.tools.literals import Brackets
+from core.policies.tools.untrusted import as_dict, as_list, is_dict, name_of, str_of
+
+CUT_STREAM = "stream_cut"  # stands for the finish reason of a stream that ended without any
+
+
+def joined(chunks: Iterable[Any]) -> dict[str, Any]:
+    """The body: `id`, `model`, `usage`, `error` and one choice, or no choice where no chunk had one.
+
+    A chunk may be an object or its server-sent text. Usage stands in the last chunk, which has no choices (OpenAI's
+    `include_usage`), or in `x_groq`. An error may come as a chunk when all seemed well (OpenRouter).
+    """
+    body: dict[str, Any] = {"choices": []}
+    answer = _Answer()
+    for chunk in _objects(chunks):
+        for key in ("id", "model"):
+            if chunk.get(key) and key not in body:
+                body[key] = chunk[key]
+        groq = as_dict(chunk.get("x_groq"))
+        body["usage"] = chunk.get("usage") or groq.get("usage") or body.get("usage")
+        body["error"] = body.get("error") or chunk.get("error") or groq.get("error")
+        for choice in as_list(chunk.get("choices")):
+            answer.add(as_dict(choice))
+    if answer.began:
+        body["choices"] = [answer.choice()]
+    return body
+
+
+def events(text: str) -> list[dict[str, Any]]:
+    """The chunks of a body of server-sent events (`data: {...}` lines); none where it is no such body."""
+    return list(_objects([text])) if text.lstrip().startswith(("data:", "event:", ":")) else []
+
+
+def _objects(chunks: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for chunk in chunks:
+        if isinstance(chunk, str | bytes):
+            for line in str_of(chunk).splitlines():
+                yield from _event(line.strip().removeprefix("data:").strip())
+        elif is_dict(chunk):
+            yield as_dict(chunk)
+
+
+def _event(data: str) -> Iterator[dict[str, Any]]:
+    if data.startswith("{"):
+        try:
+            yield as_dict(json.loads(data))
+        except (ValueError, RecursionError):
+            return
+
+
+class _Call:
+    """One call whose fragments are still coming. `key` is its index in the stream."""
+
+    def __init__(self, key: Any, call_id: str) -> None:
+        self.key = key
+        self.call_id = call_id
+        self.name = ""
+        self._texts: list[str] = []
+        self._object: Any = None
+        self._brackets = Brackets()
+
+    @property
+    def is_whole(self) -> bool:
+        return self._object is not None or self._brackets.closed
+
+    def add(self, function: dict[str, Any]) -> None:
+        name, arguments = name_of(function.get("name")), function.get("arguments")
+        if name != self.name:
+            self.name = name if name.startswith(self.name) else self.name + name
+        if isinstance(arguments, str):
+            self._texts.append(arguments)
+            self._brackets.feed(arguments)
+        elif arguments is not None:
+            self._object = arguments
+
+    def whole(self) -> dict[str, Any]:
+        arguments = self._object if self._object is not None else "".join(self._texts)
+        return {"id": self.call_id, "function": {"name": self.name, "arguments": arguments}}
+
+
+class _Answer:
+    """The first choice of a stream as far as it came."""
+
+    def __init__(self) -> None:
+        self.began = False
+        self._index: Any = None
+        self._calls: list[_Call] = []
+        self._latest: dict[Any, _Call] = {}  # by index
+        self._by_id: dict[tuple[Any, str], _Call] = {}
+        self._texts: dict[str, list[str]] = {}
+        self._last: dict[str, Any] = {}  # what does not come in fragments
+        self._finish: Any = None
+
+    def add(self, choice: dict[str, Any]) -> None:
+        """Takes one chunk's choice; other choices than the first one are left aside."""
+        index = str_of(choice.get("index"))
+        if not choice or (self.began and index != self._index):
+            return
+        self.began, self._index = True, index
+        self._finish = choice.get("finish_reason") or self._finish
+        if choice.get("error"):
+            self._last["error"] = choice["error"]
+        delta = as_dict(choice.get("delta")) or as_dict(choice.get("message"))
+        for key in ("content", "reasoning", "reasoning_content", "refusal"):
+            if isinstance(delta.get(key), str):
+                self._texts.setdefault(key, []).append(delta[key])
+            elif delta.get(key):
+                self._last[key] = [*as_list(self._last.get(key)), *(as_list(delta[key]) or [delta[key]])]
+        calls = delta.get("tool_calls")
+        for fragment in as_list(calls) or ([calls] if as_dict(calls) else []):
+            self._add_fragment(as_dict(fragment))
+        if legacy := as_dict(delta.get("function_call")):
+            self._add_fragment({"index": "function_call", "function": legacy})
+
+    def choice(self) -> dict[str, Any]:
+        """The choice as it stands in a body that was not streamed."""
+        message: dict[str, Any] = {**self._last, **{key: "".join(texts) for key, texts in self._texts.items()}}
+        message["tool_calls"] = [call.whole() for call in self._calls]
+        finish = self._finish or CUT_STREAM
+        return {"index": 0, "message": message, "finish_reason": finish, "error": self._last.get("error")}
+
+    def _add_fragment(self, fragment: dict[str, Any]) -> None:
+        function = as_dict(fragment.get("function")) or fragment
+        call_id, name = name_of(fragment.get("id")), name_of(function.get("name"))
+        key = None if fragment.get("index") is None else str_of(fragment["index"])
+        call = self._owner(key, call_id, name) or self._begin(key, call_id)
+        if call_id and not call.call_id:
+            call.call_id = call_id
+            self._by_id[key, call_id] = call
+        self._latest[key] = call
+        call.add(function)
+
+    def _owner(self, key: str | None, call_id: str, name: str) -> _Call | None:
+        """The call that a fragment goes on with; None where it begins another.
+
+        An id decides: Ollama gives every call index 0 (ollama/ollama#15457, vercel/ai#14277). Without one, a name at
+        an index whose call is whole begins another call (huggingface/smolagents#1958), and a fragment without an
+        index goes on with the call before.
+        """
+        if call_id and (known := self._by_id.get((key, call_id))):
+            return known
+        call = self._latest.get(key) if key is not None else self._calls[-1] if self._calls else None
+        if call is None or (call_id and call.call_id) or (call_id and key is None):
+            return None
+        return None if name and call.name and call.is_whole else call
+
+    def _begin(self, key: str | None, call_id: str) -> _Call:
+        call = _Call(key, call_id)
+        self._calls.append(call)
+        if call_id:
+            self._by_id[key, call_id] = call
+        return call

@@ -1,0 +1,119 @@
+"""A model's server on loopback, whose answers a test writes itself."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+Reply = Callable[[BaseHTTPRequestHandler], None]
+
+
+class ModelServer:
+    """Answers request after request with what it was given, the last one again and again.
+
+    requests: (path, headers by lower-case name, body) of each.
+    """
+
+    def __init__(self, replies: Sequence[Reply]) -> None:
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+        self._replies = list(replies)
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                server.requests.append((self.path, headers, json.loads(body)))
+                at = min(len(server.requests), len(server._replies)) - 1
+                try:
+                    server._replies[at](self)
+                except (BrokenPipeError, ConnectionResetError):  # the client has given up: that is what is tested
+                    self.close_connection = True
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self._http.block_on_close = False
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Its base URL."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def says(body: Any, status: int = 200, **headers: str) -> Reply:
+    """A whole answer; body is JSON data, or text as it is."""
+    text = body if isinstance(body, str) else json.dumps(body)
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        data = text.encode()
+        handler.send_response(status)
+        handler.send_header("Content-Type", "text/html" if isinstance(body, str) else "application/json")
+        handler.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return reply
+
+
+def dribbles(seconds: float) -> Reply:
+    """A byte at a time, for so long."""
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", "1000000")
+        handler.end_headers()
+        pause = threading.Event()
+        for _ in range(int(seconds * 20)):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            pause.wait(0.05)
+
+    return reply
+
+
+def calls(*actions: str, **more: Any) -> dict[str, Any]:
+    """A chat completion whose one tool call holds these actions."""
+    arguments = json.dumps({"actions": list(actions), "reasoning": "because"})
+    function = {"name": "interact", "arguments": arguments}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "tiny-model",
+        "choices": [
+            {
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+                },
+                "finish_reason": "tool_calls",
+            }
+        ],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        **more,
+    }

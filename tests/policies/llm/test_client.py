@@ -1,0 +1,111 @@
+"""The real client against a real server on loopback: every request is taken down, and nothing holds it for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from core.policies.llm.client import Answer, OpenAIClient
+from core.policies.llm.endpoint import endpoint_of
+from tests.policies.llm.server import ModelServer, Reply, calls, dribbles, says
+
+KEY = "sk-test-9f8e7d6c5b4a3210"
+REQUEST: dict[str, Any] = {
+    "model": "tiny-model",
+    "messages": [{"role": "user", "content": "hello"}],
+    "max_tokens": 5,
+    "reasoning_effort": "low",
+}
+
+
+def ask(*replies: Reply, retries: int = 0, time_left_s: float = 20, query: str = "") -> tuple[Answer, ModelServer]:
+    with ModelServer(replies) as server:
+        client = OpenAIClient(endpoint_of(server.url + query, KEY), retries=retries)
+        answer = client.complete(REQUEST, time_left_s=time_left_s, should_stop=lambda: False)
+        client.close()
+    return answer, server
+
+
+def test_the_request_is_sent_as_it_is_with_the_key_in_its_header_only() -> None:
+    answer, server = ask(says(calls("noop"), x_request_id="req_1"), query="?cid=trace_7")
+    ((path, headers, body),) = server.requests
+    assert path == "/v1/chat/completions?cid=trace_7"
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert body == REQUEST
+    assert answer.status == 200 and answer.headers["x-request-id"] == "req_1"
+    assert '"tiny-model"' in answer.text and answer.failure is None
+    assert [attempt.status for attempt in answer.attempts] == [200]
+    assert 0 < answer.attempts[0].duration_ms <= answer.latency_ms
+
+
+def test_a_full_server_is_asked_again_when_it_says() -> None:
+    full = says({"error": {"message": "slow down"}}, 429, Retry_After="0.2")
+    answer, server = ask(full, says(calls("noop")), retries=2)
+    assert answer.status == 200 and len(server.requests) == 2
+    first, second = answer.attempts
+    assert (first.status, second.status) == (429, 200)
+    assert second.start_ms - first.start_ms - first.duration_ms >= 150
+
+
+def test_when_the_retries_are_over_the_last_answer_stands() -> None:
+    answer, server = ask(says({"error": {"message": "broken"}}, 500), retries=1)
+    assert answer.status == 500 and "broken" in answer.text
+    assert [attempt.status for attempt in answer.attempts] == [500, 500] and len(server.requests) == 2
+
+
+@pytest.mark.parametrize("body", ["<html><body>Welcome</body></html>", "", '{"id": "cut'])
+def test_a_body_that_is_no_json_is_an_answer_too(body: str) -> None:
+    answer, _ = ask(says(body))
+    assert (answer.status, answer.text, answer.failure) == (200, body, None)
+
+
+def test_a_redirect_is_not_followed_so_that_the_key_stays_here() -> None:
+    with ModelServer([says(calls("noop"))]) as other:
+        answer, _ = ask(says("", 307, Location=other.url + "/chat/completions"))
+        assert answer.status == 307 and other.requests == []
+
+
+def test_a_server_that_is_not_there_is_said() -> None:
+    with ModelServer([says("")]) as server:
+        url = server.url
+    with closing(OpenAIClient(endpoint_of(url, KEY), retries=0)) as client:
+        answer = client.complete(REQUEST, time_left_s=10, should_stop=lambda: False)
+    assert answer.status is None and answer.failure is not None
+    kind, detail = answer.failure
+    assert kind == "connection" and "cannot be reached" in detail and "127.0.0.1" in detail
+    assert len(answer.attempts) == 1 and answer.attempts[0].error
+
+
+def test_a_server_that_answers_byte_by_byte_is_given_up_in_time() -> None:
+    started_s = time.monotonic()
+    answer, _ = ask(dribbles(20), time_left_s=0.5)
+    assert answer.failure is not None and answer.failure[0] == "timeout"
+    assert time.monotonic() - started_s < 10
+
+
+def test_after_a_call_was_given_up_the_next_one_is_made_afresh() -> None:
+    replies = [dribbles(20), says(calls("noop"))]
+    with ModelServer(replies) as server, closing(OpenAIClient(endpoint_of(server.url, KEY), retries=0)) as client:
+        assert client.complete(REQUEST, time_left_s=0.3, should_stop=lambda: False).failure
+        assert client.complete(REQUEST, time_left_s=20, should_stop=lambda: False).status == 200
+
+
+def test_a_waiting_call_hears_that_it_shall_stop() -> None:
+    asked = threading.Event()
+    threading.Timer(0.3, asked.set).start()
+    with ModelServer([dribbles(20)]) as server, closing(OpenAIClient(endpoint_of(server.url), retries=0)) as client:
+        answer = client.complete(REQUEST, time_left_s=60, should_stop=asked.is_set)
+    assert answer.failure is not None and answer.failure[0] == "stopped"
+    assert answer.latency_ms < 10_000
+
+
+def test_no_piece_of_the_key_comes_back() -> None:
+    told = {"error": {"message": f"Incorrect API key provided: {KEY[:9]}***{KEY[-6:]}."}}
+    answer, _ = ask(says(told, 401, x_request_id=KEY))
+    everything = repr(answer)
+    assert not any(KEY[at : at + 6] in everything for at in range(len(KEY) - 5))
+    assert "Incorrect API key provided" in answer.text
