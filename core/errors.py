@@ -12,7 +12,7 @@ CraftscopeError
 ├── JobError                a worker could not be started or spoken to
 └── StoreError              the trace store
     ├── StoreUnavailable    cannot be opened or written: no permission, disk full, locked, server away
-    │   └── StoreGone       the database file was removed or replaced while it was open
+    │   └── StoreGone       the database file, or one that SQLite keeps beside it, was removed or replaced while open
     ├── StoreCorrupt        the database file is damaged or is not a database
     ├── StoreTooNew         the database was written by a newer Craftscope
     ├── UnknownEpisode      no episode (or run, or decision) of that id
@@ -83,7 +83,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreGone(StoreUnavailable):
-    """The database file was removed or replaced while it was open."""
+    """The database file, or one that SQLite keeps beside it, was removed or replaced while it was open."""
 
 
 class StoreCorrupt(StoreError):

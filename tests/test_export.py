@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,22 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidInput, UnknownEpisode
-from core.export import VERSION, document_schema, episode_json, main, read_document, write_whole
+from core.export import (
+    VERSION,
+    document_schema,
+    episode_json,
+    main,
+    read_document,
+    read_sft,
+    sft_lines,
+    sft_schema,
+    write_whole,
+)
 from core.settings import Settings, worker_environment
 from core.store import TraceStore
 from core.store.database import FILE_NAME
 from core.types import EpisodeError, Outcome, StopReason
+from tests.players import answer, play_model
 from tests.store.samples import START, make_decisions, make_run, record_episode
 
 SCHEMA = Path(__file__).parent / "data" / "export_schema_v1.json"
@@ -147,8 +159,25 @@ def test_the_command_writes_the_document(store: TraceStore, settings: Settings, 
 def test_the_command_says_what_is_wrong(store: TraceStore, settings: Settings):
     done = command(settings, "nothing-like-it")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.decode().strip().startswith("No episode 'nothing-like-it' is stored.")
-    assert (settings.data_dir / FILE_NAME).is_file()
+    said = done.stderr.decode().strip()
+    assert said.startswith("No episode 'nothing-like-it' is stored.")
+    assert str(settings.data_dir / FILE_NAME) in said
+
+
+def test_the_command_makes_no_database_where_there_is_none(settings: Settings):
+    done = command(settings, "nothing-like-it")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"There is no database {settings.data_dir / FILE_NAME}" in done.stderr.decode()
+    assert not settings.data_dir.exists()
+
+
+@pytest.mark.parametrize("arguments", [["episode-1"], ["--sft"]])
+def test_neither_does_it_where_a_url_names_the_file(settings: Settings, tmp_path: Path, arguments: list[str]):
+    file = tmp_path / "other.db"
+    done = command(replace(settings, db_url=f"sqlite:///{file}"), *arguments)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"There is no database {file}" in done.stderr.decode()
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
@@ -191,6 +220,149 @@ def test_a_full_disk_is_said_by_the_command(store: TraceStore, settings: Setting
 def test_the_command_prints_the_schema(capsysbinary: pytest.CaptureFixture[bytes]):
     assert main(["--schema"]) == 0
     assert json.loads(capsysbinary.readouterr().out) == document_schema()
+
+
+# ------------------------------------------------------------------------------------------ training examples
+
+
+@pytest.fixture
+def trained(settings: Settings) -> Iterator[TraceStore]:
+    """Two episodes of a model, `first` and `second`, and one of a random player that asked a model at times."""
+    with TraceStore.from_settings(settings) as opened:
+        opened.create_run(make_run("run-1", ["episode-1"]))
+        record_episode(opened, "episode-1", 5)
+        sapling = answer("do", "do", "do", "do", "do")
+        play_model(opened, "first", [answer("noop"), sapling, sapling])
+        play_model(opened, "second", [answer("noop", model="other-model")], minutes=60)
+        yield opened
+
+
+def test_the_command_writes_training_examples(trained: TraceStore, settings: Settings, tmp_path: Path):
+    out = tmp_path / "examples.jsonl"
+    done = command(settings, "--sft", "--policy", "llm", "--out", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    with out.open("rb") as file:
+        assert [record.episode_id for record in read_sft(file)] == ["second", "first", "first", "first"]
+    assert set(out.read_bytes().splitlines(keepends=True)) < set(sft_lines(trained))
+    assert command(settings, "--sft", "--policy", "llm").stdout == out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("filters", "lines"),
+    [
+        (["--min-reward", "1"], 1),
+        (["--min-return", "1"], 3),
+        (["--achievement", " Collect_Sapling"], 3),
+        (["--achievement", "collect_sapling", "--achievement", "collect_wood"], 0),
+        (["--model", "other-model"], 1),
+        (["--model", "other-model", "--model", "tiny-model"], 4),
+        (["--run", "run-of-first"], 3),
+        (["--created-after", "2026-03-01T13:00:00Z"], 1),
+        (["--created-before", "2026-03-01T13:00"], 3),
+        (["--created-after", "2026-03-01", "--created-before", "2026-03-02"], 4),
+        (["--with-unusable"], 4),
+        (["--policy", "scripted", "--all-policies"], 0),
+        (["--policy", "random"], 1),
+        (["--policy", "random", "--all-policies"], 4),
+    ],
+)
+def test_the_command_filters(
+    trained: TraceStore, in_process: pytest.CaptureFixture[bytes], filters: list[str], lines: int
+):
+    if "--policy" not in filters:
+        filters = [*filters, "--policy", "llm"]
+    assert main(["--sft", *filters]) == 0
+    printed = in_process.readouterr()
+    assert len(printed.out.splitlines()) == lines
+    assert printed.err.startswith(b"Nothing was exported: ") == (lines == 0)
+
+
+@pytest.fixture
+def in_process(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> pytest.CaptureFixture[bytes]:
+    """What the command prints, called in this process with the settings of this test."""
+    monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(settings.data_dir))
+    monkeypatch.delenv("CRAFTSCOPE_DB_URL", raising=False)
+    return capsysbinary
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--sft", "episode-1"], "--sft takes no episode id"),
+        (["episode-1", "--min-reward", "1"], "filters belong to --sft"),
+        (["--schema", "--all-policies"], "filters belong to --sft"),
+        ([], "give an episode id"),
+        (["--sft", "--min-reward", "nan"], "'nan' is no number"),
+        (["--sft", "--min-return", "much"], "much"),
+        (["--sft", "--created-after", "yesterday"], "'yesterday' is no time"),
+        (["--sft", "--achievement", "colect_wood"], 'did you mean "collect_wood"?'),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(trained: TraceStore, settings: Settings, tmp_path: Path):
+    out = tmp_path / "examples.jsonl"
+    out.write_bytes(b"before")
+    done = command(settings, "--sft", "--run", "nowhere", "--out", str(out))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith("No run 'nowhere' is stored.")
+    assert trained.url in done.stderr.decode()
+    assert out.read_bytes() == b"before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "examples.jsonl"]
+
+
+def test_what_goes_wrong_while_pieces_are_made_is_not_the_file_s_fault(tmp_path: Path):
+    def pieces() -> Iterator[bytes]:
+        yield b"one"
+        raise ValueError("of its own")
+
+    with pytest.raises(ValueError, match="of its own"):
+        write_whole(tmp_path / "file", pieces())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pipe_is_written_to_and_stays_one(trained: TraceStore, settings: Settings, tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    done = command(settings, "--sft", "--out", str(pipe))
+    reader.join(10)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert read == [b"".join(sft_lines(trained))]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here, which is a disk that is full")
+def test_a_full_disk_is_said_while_examples_are_written(trained: TraceStore, settings: Settings):
+    done = command(settings, "--sft", "--out", "/dev/full")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith("/dev/full cannot be written (No space left on device).")
+    with open("/dev/full", "wb") as full:
+        done = command(settings, "--sft", stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("The standard output cannot be written (No space left on device).")
+
+
+def test_a_reader_that_has_had_enough_is_no_failure(trained: TraceStore, settings: Settings):
+    receiver, sender = os.pipe()
+    os.close(receiver)
+    with open(sender, "wb") as stdout:
+        done = command(settings, "--sft", stdout=stdout)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_command_prints_the_schema_of_an_example(capsysbinary: pytest.CaptureFixture[bytes]):
+    assert main(["--sft", "--schema"]) == 0
+    assert json.loads(capsysbinary.readouterr().out) == sft_schema()
 
 
 def command(settings: Settings, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:

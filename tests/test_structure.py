@@ -27,7 +27,7 @@ ALLOWED = {
     "replay": {"env"},
     "dataset": {"env", "store"},
     "store": {"scenes", "settings"},
-    "export": {"rewards", "settings", "store"},
+    "export": {"env.rules", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots", "worker"},
     "worker": {"rollout", "store", "settings", "slots", "jobs"},

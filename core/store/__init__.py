@@ -9,6 +9,8 @@ from core.store.records import (
     EpisodeFilter,
     EpisodePage,
     EpisodeSummary,
+    Exchange,
+    ExchangeFilter,
     RunSummary,
     Totals,
 )
@@ -20,6 +22,8 @@ __all__ = [
     "EpisodeFilter",
     "EpisodePage",
     "EpisodeSummary",
+    "Exchange",
+    "ExchangeFilter",
     "RewardFacts",
     "RunSummary",
     "Totals",

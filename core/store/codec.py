@@ -285,7 +285,7 @@ def build_decision(
             decision_ready_s=timing.decision_ready_s,
             store_ms=store_ms,
         ),
-        model_call=_whole_call(payload, request_parts),
+        model_call=whole_call(payload, request_parts),
         error=payload.error,
         warning=payload.warning,
     )
@@ -300,6 +300,17 @@ def facts_of(payload: Payload, layout: Layout | None) -> tuple[StateFacts, State
     return layout.facts(payload.before), layout.facts(slots)
 
 
+def whole_call(payload: Payload, request_parts: Mapping[int, Any]) -> ModelCall | None:
+    """The decision's model call with its whole request. request_parts: at least those that it refers to."""
+    if payload.model_call is None:
+        return None
+    lists = {
+        key: [request_parts[number] for start, end in ranges for number in range(start, end)]
+        for key, ranges in payload.request_parts.items()
+    }
+    return replace(payload.model_call, request={**payload.model_call.request, **lists})
+
+
 def _step_record(step: Step, before: Slots, after: Slots) -> StepRecord:
     changes = [part for slot, value in enumerate(after) if value != before[slot] for part in (slot, value)]
     flags = _TERMINATED * step.terminated | _TRUNCATED * step.truncated
@@ -312,16 +323,6 @@ def _changed(slots: Slots, changes: Slots) -> Slots:
     for slot, value in zip(changes[::2], changes[1::2], strict=True):
         after[slot or 0] = value
     return after
-
-
-def _whole_call(payload: Payload, request_parts: Mapping[int, Any]) -> ModelCall | None:
-    if payload.model_call is None:
-        return None
-    lists = {
-        key: [request_parts[number] for start, end in ranges for number in range(start, end)]
-        for key, ranges in payload.request_parts.items()
-    }
-    return replace(payload.model_call, request={**payload.model_call.request, **lists})
 
 
 def _ranges(numbers: Sequence[int]) -> Ranges:

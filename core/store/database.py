@@ -49,6 +49,8 @@ class Database:
     def close(self) -> None:
         """Close every connection that is not in use."""
         self.engine.dispose()
+        if self._file is not None:
+            self._file.close()
 
     @contextmanager
     def reading(self) -> Generator[Connection, None, None]:

@@ -34,10 +34,11 @@ from core.store.tables import (
 from core.types import Decision, Episode, Outcome, RewardComponent, Scene, StateRecord
 
 _INT_MAX: Final = 2**31 - 1
+_PARTS_A_QUERY: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class PayloadReader:
     """What all decisions of an episode need to be read: how to call it, its names, its dictionary."""
 
     key: int
@@ -46,7 +47,8 @@ class _Reader:
     dictionary: Dictionary | None
 
     @classmethod
-    def of(cls, connection: Connection, key: int, episode_id: str) -> _Reader:
+    def of(cls, connection: Connection, key: int, episode_id: str) -> PayloadReader:
+        """That of an episode."""
         what = f"Episode {episode_id}"
         first = connection.scalar(
             _payloads(key).where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob)
@@ -94,7 +96,7 @@ def decision(connection: Connection, episode_id: str, index: int) -> Decision:
         row = connection.execute(_payloads(key).where(decisions.c.idx == index)).one_or_none()
     if row is None:
         raise UnknownEpisode(f"Episode {episode_id} has no decision {index}.{_how_many(connection, episode_id)}")
-    reader = _Reader.of(connection, key, episode_id)
+    reader = PayloadReader.of(connection, key, episode_id)
     payload = reader.payload(index, row.blob)
     return _build(
         reader,
@@ -103,7 +105,7 @@ def decision(connection: Connection, episode_id: str, index: int) -> Decision:
         # The scene after step i stands at i + 1: the one of the reset comes first.
         scenes=_scenes(connection, key, row.step_start + 1, row.step_end + 1, episode_id),
         components=_components(connection, reward_components.c.decision_id == row.id)[row.id],
-        parts=_request_parts(connection, key, reader.what) if payload.request_parts else {},
+        parts=parts_of(connection, key, payload, reader.what),
     )
 
 
@@ -141,7 +143,7 @@ def load(connection: Connection, episode_id: str) -> Episode:
 
 def read_decisions(connection: Connection, key: int, episode_id: str, scenes: Sequence[Scene]) -> Iterable[Decision]:
     """All decisions in order. scenes: all of the episode, that of the reset first."""
-    reader = _Reader.of(connection, key, episode_id)
+    reader = PayloadReader.of(connection, key, episode_id)
     components = _components(connection, decisions.c.episode_id == key)
     parts = _request_parts(connection, key, reader.what)
     for row in connection.execute(_payloads(key).order_by(decisions.c.idx)):
@@ -182,12 +184,22 @@ def reward_facts(connection: Connection, episode_id: str) -> RewardFacts:
     blob = connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == key))
     if blob is not None:
         return unpack(blob, f"The reward facts of episode {episode_id}")
-    reader = _Reader.of(connection, key, episode_id)
+    reader = PayloadReader.of(connection, key, episode_id)
     writer = RewardFactsWriter()
     for row in connection.execute(_payloads(key).order_by(decisions.c.idx)):
         payload = reader.payload(row.idx, row.blob)
         writer.add(*facts_of(payload, reader.layout), payload.unlocked)
     return writer.facts()
+
+
+def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> dict[int, Any]:
+    """Those parts of requests that a decision refers to, of the thousands that its episode may have."""
+    spans = (span for ranges in payload.request_parts.values() for span in ranges)
+    numbers = sorted({number for span in spans for number in range(*span)})
+    parts: dict[int, Any] = {}
+    for at in range(0, len(numbers), _PARTS_A_QUERY):
+        parts |= _request_parts(connection, key, what, request_parts.c.idx.in_(numbers[at : at + _PARTS_A_QUERY]))
+    return parts
 
 
 def _payloads(key: int) -> AnySelect:
@@ -200,7 +212,7 @@ def _payloads(key: int) -> AnySelect:
 
 
 def _build(
-    reader: _Reader,
+    reader: PayloadReader,
     row: AnyRow,
     payload: Payload,
     scenes: Sequence[Scene],
@@ -244,9 +256,9 @@ def _components(connection: Connection, condition: ColumnElement[bool]) -> dict[
     return found
 
 
-def _request_parts(connection: Connection, key: int, what: str) -> dict[int, Any]:
+def _request_parts(connection: Connection, key: int, what: str, *conditions: ColumnElement[bool]) -> dict[int, Any]:
     rows = connection.execute(
-        select(request_parts.c.idx, request_parts.c.blob).where(request_parts.c.episode_id == key)
+        select(request_parts.c.idx, request_parts.c.blob).where(request_parts.c.episode_id == key, *conditions)
     )
     what = f"A message of {what}"
     return {row.idx: from_json(decompress(row.blob, what), object, what) for row in rows}

@@ -33,6 +33,8 @@ _AUTH: Final = 23
 _FORMAT: Final = 24
 _NOTADB: Final = 26
 
+START_AGAIN: Final = "Stop the dashboard and the workers, then start them again."
+
 _KEPT = "What was stored before is kept."
 _OTHER_FOLDER = "choose another data folder with CRAFTSCOPE_DATA_DIR"
 
@@ -45,21 +47,31 @@ _SQLITE_SENTENCES: Final = {
     _BUSY: f"{{place}} stayed locked by another program for too long. Close what uses it and try again. {_KEPT}",
     _LOCKED: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
     _PROTOCOL: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
-    _IOERR: "{place} could not be read or written ({detail}). Check the disk that it is on, then try again.",
+    _IOERR: (
+        "{place} could not be read or written ({detail}). Where its -wal or -shm file was removed while it was open, "
+        "stop the dashboard and the workers, then start them again; otherwise check the disk that it is on."
+    ),
     _NOMEM: f"The machine's memory does not suffice to use {{place}}. Close other programs and try again. {_KEPT}",
 }
 
+# A -wal that stays beside a copy is played over it, and damages it as soon as it is opened.
+_ANOTHER_IN_ITS_PLACE: Final = (
+    "stop the dashboard and the workers first, and move the file away together with the -wal and -shm files beside it: "
+    "those would damage the copy"
+)
+
 _CORRUPT_SENTENCE: Final = (
-    "{place} is damaged ({detail}). Nothing in it was changed. Put back a copy that is whole, or move the file away "
-    "(with the -wal and -shm files beside it): a new, empty one is made at the next start."
+    f"{{place}} is damaged ({{detail}}). Put back a copy that is whole, but {_ANOTHER_IN_ITS_PLACE}. Without a copy, a "
+    "new, empty one is made at the next start."
 )
 _NOT_A_DATABASE_SENTENCE: Final = (
-    "{place} is not a database, or its beginning is damaged. Nothing in it was changed. Move the file away and a new, "
-    "empty one is made at the next start; or name another file with CRAFTSCOPE_DB_URL."
+    "{place} is not a database, or its beginning is damaged. Nothing in it was changed. Move the file away (with the "
+    "-wal and -shm files beside it, once the dashboard and the workers are stopped) and a new, empty one is made at "
+    "the next start; or name another file with CRAFTSCOPE_DB_URL."
 )
 _SCHEMA_SENTENCE: Final = (
     "{place} lacks a part that this Craftscope needs ({detail}): another program has changed it, or it is damaged. Put "
-    "back a copy that is whole, or name another database with CRAFTSCOPE_DB_URL."
+    f"back a copy that is whole, but {_ANOTHER_IN_ITS_PLACE}; or name another database with CRAFTSCOPE_DB_URL."
 )
 _UNREADABLE_SENTENCE: Final = (
     "{place} holds something here that cannot be read ({detail}). Nothing in it was changed and the rest can still be "
@@ -187,7 +199,8 @@ def _detail(error: BaseException) -> str:
     """The error's first line; Python's own errors with their kind, without which `'x'` would say nothing."""
     line = _first_line(error) or "no message"
     text = f"{type(error).__name__}: {line}" if isinstance(error, _UNREADABLE) else line
-    printable = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    # What is stored may be part of it: whatever no page or terminal can show is escaped.
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return printable if len(printable) <= _LONGEST_DETAIL else f"{printable[:_LONGEST_DETAIL]}..."
 
 

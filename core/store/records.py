@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, StopReason
+from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, ModelCall, StopReason, ToolCall
 
 COUNT_CAP = 10_001
 """Totals look at the newest matching episodes up to this many; show it as "more than 10,000"."""
@@ -103,6 +103,44 @@ class DecisionSummary:
     overhead_ms: float
     store_ms: float | None
     actions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeFilter:
+    """Which decisions of an episode to read as exchanges. None or an empty tuple leaves that property free.
+
+    min_reward: the least shaped reward, inclusive. models: by the names that they answered with.
+    """
+
+    min_reward: float | None = None
+    models: tuple[str, ...] = ()
+    with_model_call: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One decision without states: what the policy was told, what it answered, and what that earned.
+
+    error_kind: why its call could not be used, or without a model call, why the decision led to nothing.
+    answered_s: seconds on the episode's clock.
+    """
+
+    index: int
+    observation: str
+    tool_calls: tuple[ToolCall, ...]
+    model_call: ModelCall | None
+    executed: tuple[str, ...]
+    reward: float
+    env_reward: float
+    unlocked: tuple[str, ...]
+    error_kind: str | None
+    warning: str | None
+    answered_s: float
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """All valid actions of all calls, in order."""
+        return tuple(action for call in self.tool_calls for action in call.actions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 
 from core.errors import StoreCorrupt, StoreGone, StoreUnavailable
-from core.store.failures import as_store_errors, is_busy, not_a_database, sqlite_failure
+from core.store.failures import START_AGAIN, as_store_errors, is_busy, not_a_database, sqlite_failure
+from core.store.sqlite_wal import LOCK_WAIT_S, OpenWal, identity, refuse_second_wal, refuse_wal_of_another
 
 try:
     # Carries its own, newer SQLite. It has no wheel for every platform, so it is not everywhere; `backend` tells.
@@ -23,7 +25,6 @@ try:
 except ImportError:
     _pysqlite3 = None
 
-LOCK_WAIT_S: Final = 30.0
 WRITES: Final = "craftscope_writes"
 """The execution option that says whether a transaction writes; it does where nothing is said."""
 
@@ -75,42 +76,55 @@ def sqlite_engine(url: URL) -> Engine:
 
 
 class SqliteFile:
-    """The file behind an open store. Unix lets go of a name while the file lives on, so a file that was removed or
-    replaced would go on taking writes that nobody finds again; its device and inode tell."""
+    """The file behind an open store, with its -wal and -shm. Unix lets go of a name while the file lives on, so one
+    that was removed or replaced would go on taking writes that nobody finds again; its device and inode tell."""
 
     def __init__(self, path: str, place: str) -> None:
         """Prepare the file, which is made where it does not exist. Raises StoreUnavailable, StoreCorrupt."""
         self._path = os.path.abspath(path)
         self._place = place
+        self._lock = threading.Lock()
+        self._wal: OpenWal | None = None
         _prepare(path, place)
         self._opened = self._identity()
 
     def check(self) -> None:
-        """Raises StoreGone where its name does not lead to the file that was opened."""
+        """Raises StoreGone where its name, or those of the files beside it, do not lead to what was opened."""
         found = self._identity()
         if found == self._opened:
-            return
-        if found is None:
+            self._open_wal().check()
+        elif found is None:
             raise StoreGone(
                 f"{self._place} was removed while it was open, so nothing can be read from it or written to it. "
                 "Put it back where it was, or restart the dashboard: a new, empty one is made then."
             )
-        raise StoreGone(
-            f"{self._place} was replaced by another file while it was open, so nothing was read from it or written to "
-            "it. Restart the dashboard to use the file that is there now."
-        )
+        else:
+            raise StoreGone(
+                f"{self._place} was replaced by another file while it was open, so nothing was read from it or written "
+                f"to it. {START_AGAIN} The file that is there now is used then."
+            )
+
+    def close(self) -> None:
+        """Let go of it, when all other connections are closed; the next check opens it again."""
+        with self._lock:
+            wal, self._wal = self._wal, None
+        if wal is not None:
+            wal.close()
+
+    def _open_wal(self) -> OpenWal:
+        with self._lock:
+            if self._wal is None:
+                self._wal = OpenWal(sqlite_driver(), self._path, self._place)
+            return self._wal
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+            return identity(self._path)
         except OSError as error:
             raise StoreUnavailable(
                 f"{self._place} cannot be reached ({error.strerror}). Check the disk and folder that it is in, "
                 "then try again."
             ) from error
-        return found.st_dev, found.st_ino
 
 
 def _set_pragmas(connection: Any, record: Any) -> None:
@@ -139,6 +153,8 @@ def _prepare(path: str, place: str) -> None:
         # SQLite would take such a file for an empty one and write over it.
         raise not_a_database(place)
     driver = sqlite_driver()
+    refuse_wal_of_another(driver, path, place)
+    refuse_second_wal(driver, path, place)
     deadline = time.monotonic() + LOCK_WAIT_S
     while True:
         try:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from core.settings import Settings
-from core.store import browse, deletion, episodes, profiles, queue, runs, seeds
+from core.store import browse, deletion, episodes, exchanges, profiles, queue, runs, seeds
 from core.store.database import Database, sqlite_url
 from core.store.packs import RewardFacts
 from core.store.recorder import EpisodeRecorder
@@ -16,6 +16,8 @@ from core.store.records import (
     EpisodeFilter,
     EpisodePage,
     EpisodeSummary,
+    Exchange,
+    ExchangeFilter,
     RunSummary,
     Totals,
 )
@@ -34,6 +36,7 @@ from core.types import (
 )
 
 _ANY_EPISODE = EpisodeFilter()
+_ANY_MODEL_CALL = ExchangeFilter()
 
 
 class TraceStore:
@@ -216,6 +219,13 @@ class TraceStore:
         """The index of the decision that a step belongs to. Raises UnknownEpisode for a step that was not taken."""
         with self._database.reading() as connection:
             return episodes.decision_at_step(connection, episode_id, step)
+
+    def next_exchange(
+        self, episode_id: str, filter: ExchangeFilter = _ANY_MODEL_CALL, *, after: int = -1
+    ) -> Exchange | None:
+        """The first decision after that index which the filter lets through, without its states; None at the end."""
+        with self._database.reading() as connection:
+            return exchanges.following(connection, episode_id, filter, after)
 
     def load_episode(self, episode_id: str) -> Episode:
         """The whole episode, equal to what was recorded."""

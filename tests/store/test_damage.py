@@ -53,6 +53,7 @@ def reads(store: TraceStore) -> Iterator[Callable[[], object]]:
         yield lambda index=index: store.decision("a-episode", index)
     yield lambda: store.decision_at_step("a-episode", 1)
     yield from (store.is_empty, store.runs, store.episodes, store.totals, store.policies, store.interrupt_stale)
+    yield store.model_profiles
     yield lambda: store.generation
     yield lambda: store.run("run-1")
     yield lambda: store.run_episodes("run-1")

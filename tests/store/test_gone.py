@@ -75,7 +75,7 @@ def test_reads_and_writes_say_that_the_file_is_gone(file: Path, happens: Callabl
             lambda: store.delete_episodes(["a-episode"]),
         )
         for attempt in attempts:
-            with pytest.raises(StoreGone, match=rf"traces.db {said}.* [Rr]estart the dashboard"):
+            with pytest.raises(StoreGone, match=rf"traces.db {said}.* ([Rr]estart|[Ss]top) the dashboard"):
                 attempt()
 
 

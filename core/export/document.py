@@ -20,21 +20,13 @@ durations. `env_reward` is what Crafter pays, `reward` what the shaping pays.
 
 from __future__ import annotations
 
-import argparse
-import os
-import secrets
-import stat
-import sys
-from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from core.errors import CraftscopeError, InvalidInput
+from core.errors import InvalidInput
 from core.rewards.summary import RewardSummary, reward_summary
-from core.settings import load_settings
 from core.store import TraceStore
 from core.store.blobs import to_json
 from core.types import (
@@ -208,80 +200,3 @@ def read_document(text: bytes) -> EpisodeDocument:
 def document_schema() -> dict[str, Any]:
     """The JSON Schema of the document."""
     return msgspec.json.decode(to_json(msgspec.json.schema(EpisodeDocument)))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that it is never seen half written. Raises InvalidInput.
-
-    A link's target is written, and what is there and is no plain file (a pipe, a device) is written to as it is.
-    """
-    try:
-        path = path.resolve()
-        if path.is_dir():
-            raise InvalidInput(f"{path} is a folder; name a file in it, such as {path / 'episode.json'}.")
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)
-        else:
-            _replace(path, content)
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL in the name
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InvalidInput(
-            f"{ascii(str(path))[1:-1]} cannot be written ({reason}). Free some space, or name another file in a folder "
-            "that exists and that you may write to."
-        ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
-    # Made as any program makes a file, so that the umask decides who may read it.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-            file.write(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; gives back the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m core.export", description="Write an episode as one JSON document.")
-    parser.add_argument("episode_id", nargs="?", help="its id, or the first six characters or more")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; without it, to standard output")
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of such documents instead")
-    given = parser.parse_args(arguments)
-    if given.schema == (given.episode_id is not None):
-        parser.error("give an episode id, or --schema")
-    try:
-        _put(given.out, to_json(document_schema()) if given.schema else _export(given.episode_id))
-    except CraftscopeError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return 0
-
-
-def _export(episode_id: str) -> bytes:
-    with TraceStore.from_settings(load_settings()) as store:
-        return episode_json(store, episode_id)
-
-
-def _put(path: Path | None, content: bytes) -> None:
-    if path is not None:
-        write_whole(path, content)
-        return
-    try:
-        sys.stdout.buffer.write(content + b"\n")
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise InvalidInput(
-            f"The standard output cannot be written ({error.strerror}). Free some space where it goes, or name a file "
-            "with --out."
-        ) from error
-
-
-if __name__ == "__main__":
-    sys.exit(main())

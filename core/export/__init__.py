@@ -1,0 +1,29 @@
+"""What leaves the store for other programs; `python -m core.export` writes it to a file.
+
+document    an episode as one JSON document
+sft         decisions as training examples, one JSON object a line
+files       a file that is seen whole or not at all
+command     the command
+"""
+
+from core.export.command import main
+from core.export.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
+from core.export.files import write_whole
+from core.export.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
+
+__all__ = [
+    "EpisodeDocument",
+    "SFT_FORMAT",
+    "SftFilter",
+    "SftRecord",
+    "VERSION",
+    "document_schema",
+    "episode_json",
+    "main",
+    "read_document",
+    "read_sft",
+    "sft_lines",
+    "sft_records",
+    "sft_schema",
+    "write_whole",
+]

@@ -1,0 +1,207 @@
+"""`python -m core.export`: an episode as a document, or decisions as training examples."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.env.rules import ACHIEVEMENTS
+from core.errors import CraftscopeError, InvalidInput, UnknownEpisode, did_you_mean
+from core.export.document import document_schema, episode_json
+from core.export.files import write_whole
+from core.export.sft import SftFilter, sft_lines, sft_schema
+from core.settings import load_settings
+from core.store import EpisodeFilter, TraceStore
+from core.store.blobs import to_json
+from core.store.database import FILE_NAME
+from core.store.urls import parsed_url, printable
+
+_NOTHING_PASSED = (
+    "Nothing was exported: no stored decision passes. Decisions of players that ask no model need --all-policies, and "
+    "calls that could not be used --with-unusable.\n"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; gives back the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    _check(parser, given)
+    try:
+        if given.schema:
+            _put_document(given.out, to_json(sft_schema() if given.sft else document_schema()))
+        elif given.sft:
+            _export_sft(given)
+        else:
+            _export_document(given)
+    except CraftscopeError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m core.export",
+        description="Write an episode as one JSON document, or decisions as training examples, one JSON object a line.",
+    )
+    parser.add_argument("episode_id", nargs="?", help="its id, or the first six characters or more")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; without it, to standard output")
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of what is written instead")
+    parser.add_argument("--sft", action="store_true", help="write decisions as training examples")
+    sft = parser.add_argument_group("filters of --sft", "Without any: every decision whose model call could be used.")
+    sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions that earned as much (shaped)")
+    sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes whose shaped return is as much")
+    _add_list(sft, "--achievement", _achievement, "NAME", "of episodes that unlocked it; give it again for all of some")
+    _add_list(sft, "--policy", str, "NAME", "of that policy; give it again for any of some")
+    _add_list(sft, "--model", str, "NAME", "of the model that answered by that name; give it again for any of some")
+    sft.add_argument("--run", metavar="RUN_ID", help="of that run")
+    sft.add_argument("--created-after", type=_time, metavar="TIME", help="of episodes made then or later (UTC)")
+    sft.add_argument("--created-before", type=_time, metavar="TIME", help="of episodes made before (UTC)")
+    more = parser.add_argument_group("what --sft leaves out otherwise")
+    more.add_argument("--with-unusable", action="store_true", help="calls that could not be used")
+    more.add_argument("--all-policies", action="store_true", help="players that ask no model, such as scripted")
+    return parser
+
+
+def _add_list(group: Any, name: str, kind: Any, metavar: str, text: str) -> None:
+    group.add_argument(name, type=kind, action="append", default=[], metavar=metavar, help=text)
+
+
+def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    if given.sft and given.episode_id is not None:
+        parser.error("--sft takes no episode id; narrow it with its filters, such as --run")
+    if given.sft:
+        return
+    if given.schema == (given.episode_id is not None):
+        parser.error("give an episode id, or --schema, or --sft")
+    if _sft_filter(given) != SftFilter():
+        parser.error("filters belong to --sft; an episode's document is always whole")
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; give one such as 0.5")
+    return number
+
+
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; give one such as 2026-03-01 or 2026-03-01T12:00:00Z"
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _achievement(text: str) -> str:
+    name = text.strip().casefold()
+    if name not in ACHIEVEMENTS:
+        hint = did_you_mean(name, ACHIEVEMENTS) or "."
+        raise argparse.ArgumentTypeError(f"there is no achievement {text!r}{hint}")
+    return name
+
+
+def _sft_filter(given: argparse.Namespace) -> SftFilter:
+    return SftFilter(
+        episodes=EpisodeFilter(
+            policies=tuple(given.policy),
+            achievements=tuple(given.achievement),
+            min_reward=given.min_return,
+            created_after=given.created_after,
+            created_before=given.created_before,
+            run_id=given.run,
+        ),
+        min_reward=given.min_reward,
+        models=tuple(given.model),
+        with_unusable=given.with_unusable,
+        all_policies=given.all_policies,
+    )
+
+
+def _export_document(given: argparse.Namespace) -> None:
+    with _stored() as store:
+        try:
+            document = episode_json(store, given.episode_id)
+        except UnknownEpisode as error:
+            raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
+    _put_document(given.out, document)
+
+
+def _export_sft(given: argparse.Namespace) -> None:
+    with _stored() as store:
+        try:
+            lines = _Counted(sft_lines(store, _sft_filter(given)))
+            _put(given.out, lines)
+        except UnknownEpisode as error:
+            raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
+    if not lines.count:
+        sys.stderr.write(_NOTHING_PASSED)
+
+
+class _Counted:
+    """Lines, and how many of them were taken."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self.count = 0
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._lines:
+            self.count += 1
+            yield line
+
+
+def _stored() -> TraceStore:
+    """The store, where there is one: to look for something makes no database."""
+    settings = load_settings()
+    file = settings.data_dir / FILE_NAME
+    if settings.db_url is not None:
+        url = parsed_url(settings.db_url)
+        file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
+    if file is not None and _is_missing(file):
+        raise InvalidInput(
+            f"There is no database {printable(str(file))} yet, so nothing can be exported. Play an episode first, or "
+            "name another with CRAFTSCOPE_DATA_DIR or CRAFTSCOPE_DB_URL."
+        )
+    return TraceStore.from_settings(settings)
+
+
+def _is_missing(file: Path) -> bool:
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # opening it says what is wrong
+        return False
+    return False
+
+
+def _put_document(path: Path | None, document: bytes) -> None:
+    _put(path, [document] if path else [document, b"\n"])
+
+
+def _put(path: Path | None, pieces: Iterable[bytes]) -> None:
+    if path is not None:
+        write_whole(path, pieces)
+        return
+    try:
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` has
+            return
+        raise InvalidInput(
+            f"The standard output cannot be written ({error.strerror}). Free some space where it goes, or name a file "
+            "with --out."
+        ) from error

@@ -1,0 +1,61 @@
+"""Files that other programs read: seen whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import InvalidInput
+
+Content = bytes | Iterable[bytes]
+
+
+def write_whole(path: Path, content: Content) -> None:
+    """Write a file under another name first, so that it is never seen half written. Raises InvalidInput.
+
+    content: bytes, or pieces that are made while they are written; what making them raises is passed on, and the file
+    stays as it was. A link's target is written, and what is there and is no plain file (a pipe, a device) is written
+    to as it is.
+    """
+    pieces = (content,) if isinstance(content, bytes) else content
+    with _refused(path, OSError, RuntimeError, ValueError):  # a loop of links, a NUL in the name
+        target = path.resolve()
+        if target.is_dir():
+            raise InvalidInput(f"{target} is a folder; name a file in it, such as {target / 'episode.json'}.")
+        is_special = target.exists() and not target.is_file()
+    with _refused(target, OSError):
+        if is_special:
+            with target.open("wb") as file:
+                file.writelines(pieces)
+        else:
+            _replace(target, pieces)
+
+
+def _replace(path: Path, pieces: Iterable[bytes]) -> None:
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    # Made as any program makes a file, so that the umask decides who may read it.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            file.writelines(pieces)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _refused(path: Path, *errors: type[Exception]) -> Generator[None]:
+    try:
+        yield
+    except errors as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InvalidInput(
+            f"{ascii(str(path))[1:-1]} cannot be written ({reason}). Free some space, or name another file in a folder "
+            "that exists and that you may write to."
+        ) from error

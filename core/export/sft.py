@@ -1,0 +1,279 @@
+"""Decisions as training examples, with what they earned: `python -m core.export --sft [filters] [--out FILE]`.
+
+One JSON object a line, in ASCII: all other characters are escaped, so that no reader takes one for the end of a line.
+The newest episodes come first, the decisions of an episode in order; one that is running is exported as far as it is.
+The JSON Schema of a line is printed by `python -m core.export --sft --schema`; in words:
+
+| field                   | what it holds                                                                              |
+|-------------------------|--------------------------------------------------------------------------------------------|
+| `format`                | always `craftscope-sft-1`; another one where a field changes its meaning or goes away      |
+| `run_id`, `episode_id`  | where the decision is stored                                                               |
+| `decision`              | its index in the episode, from 0                                                           |
+| `time`                  | when the policy answered, UTC                                                              |
+| `policy`                | the policy's name                                                                          |
+| `model`, `provider`     | the model that answered, and the host that was asked; null where no model was asked        |
+| `messages`              | the messages of the request as they were sent (pictures as the data URLs that they were),  |
+|                         | and last the assistant's message                                                           |
+| `tools`                 | the tools that were offered, as they were sent                                             |
+| `max_actions_per_call`  | how many actions of a call count                                                           |
+| `actions`               | the actions that the message asks for, as they were read                                   |
+| `executed`              | the actions that were executed; fewer where a cap or the episode's end came first          |
+| `reward`                | what the shaping pays for the decision                                                     |
+| `env_reward`            | what Crafter pays for it                                                                   |
+| `unlocked`              | the achievements that it unlocked                                                          |
+| `shaped_return`,        | the sums over the whole episode                                                            |
+| `env_return`            |                                                                                            |
+| `error_kind`            | why the call could not be used; null where it could                                        |
+| `warning`               | what was wrong beside it although it could be used; null mostly                            |
+
+The assistant's message is that of the chat-completions API, whatever dialect the model speaks: `role`, `content` (null
+where there is none), `tool_calls` with the arguments as the model sent them, and `reasoning_content` where the server
+told the model's thinking; keys that would be empty are left out. A text that is itself the call (`<tool_call>...`) is
+not said a second time as `content`. A call whose end is missing is left out. Answers before the one that could be used
+(`retry`) are no part of it.
+
+A decision without a model call (scripted, random), or whose request held no messages, is exported only with
+`all_policies`: its messages are then the rules that a model is told, and the observation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from core.errors import InvalidInput, UnknownEpisode
+from core.policies.llm.prompt import default_system_prompt
+from core.policies.tools import ParsedResponse, parse_response, read_tool_call, tool_schema
+from core.policies.tools.untrusted import as_dict, as_list
+from core.store import EpisodeFilter, EpisodeSummary, Exchange, ExchangeFilter, TraceStore
+from core.store.blobs import to_json
+from core.types import ToolCall
+
+SFT_FORMAT: Final = "craftscope-sft-1"
+
+_EPISODES_A_PAGE: Final = 10  # an episode's specification may hold a long prompt
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SftFilter:
+    """Which decisions to export; the default is all whose model call could be used.
+
+    episodes: which episodes; its `min_reward` is the least shaped return. min_reward: the least shaped reward of a
+    decision, inclusive. models: by the names that they answered with; empty for any. with_unusable: also calls that
+    could not be used. all_policies: also decisions without a model call.
+    """
+
+    episodes: EpisodeFilter = field(default_factory=EpisodeFilter)
+    min_reward: float | None = None
+    models: tuple[str, ...] = ()
+    with_unusable: bool = False
+    all_policies: bool = False
+
+
+class SftRecord(msgspec.Struct, frozen=True):
+    """One line; its fields are described above."""
+
+    format: str
+    run_id: str
+    episode_id: str
+    decision: int
+    time: datetime
+    policy: str
+    model: str | None
+    provider: str | None
+    messages: tuple[Message, ...]
+    tools: tuple[dict[str, Any], ...]
+    max_actions_per_call: int
+    actions: tuple[str, ...]
+    executed: tuple[str, ...]
+    reward: float
+    env_reward: float
+    unlocked: tuple[str, ...]
+    shaped_return: float
+    env_return: float
+    error_kind: str | None
+    warning: str | None
+
+    @property
+    def prompt(self) -> tuple[Message, ...]:
+        """What the policy was told."""
+        return self.messages[:-1]
+
+    @property
+    def assistant(self) -> Message:
+        """What it answered."""
+        return self.messages[-1]
+
+    def parsed(self) -> ParsedResponse:
+        """The assistant's message, read as the answer of a server is read."""
+        return _read(self.assistant, self.max_actions_per_call)
+
+
+_NOTHING_LEFT_OUT: Final = SftFilter()
+
+
+def sft_records(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Iterator[SftRecord]:
+    """The decisions that pass, one after another. Each is read in a short transaction of its own.
+
+    Episodes that arrive meanwhile change nothing; of one that is deleted meanwhile the rest is left out. Raises
+    UnknownEpisode for a run that is not stored, and what `TraceStore` raises.
+    """
+    if wanted.episodes.run_id is not None:
+        store.run(wanted.episodes.run_id)
+    for episode in _episodes(store, wanted.episodes):
+        for exchange in _exchanges(store, episode.id, wanted):
+            usable = exchange.actions and exchange.error_kind is None
+            if usable or wanted.with_unusable:
+                yield _record(episode, exchange)
+
+
+def sft_lines(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Iterator[bytes]:
+    """The same as lines of a file, each with its end."""
+    return (_line(record) for record in sft_records(store, wanted))
+
+
+def read_sft(lines: Iterable[bytes | str]) -> Iterator[SftRecord]:
+    """The records of lines that `sft_lines` wrote (an open file, say); empty ones are passed over.
+
+    Raises InvalidInput, which names the line, for one that is none.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield _read_line(line, number)
+
+
+def sft_schema() -> dict[str, Any]:
+    """The JSON Schema of a line."""
+    return msgspec.json.decode(to_json(msgspec.json.schema(SftRecord)))
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
+    page = store.episodes(wanted, limit=_EPISODES_A_PAGE)
+    yield from page.rows
+    while page.next_cursor is not None:
+        page = store.episodes(wanted, cursor=page.next_cursor, limit=_EPISODES_A_PAGE)
+        yield from page.rows
+
+
+def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterator[Exchange]:
+    narrowed = ExchangeFilter(wanted.min_reward, wanted.models, with_model_call=not wanted.all_policies)
+    after = -1
+    while True:
+        try:
+            exchange = store.next_exchange(episode_id, narrowed, after=after)
+        except UnknownEpisode:  # deleted meanwhile
+            return
+        if exchange is None:
+            return
+        after = exchange.index
+        if _asked(exchange) or wanted.all_policies:
+            yield exchange
+
+
+def _read_line(line: bytes | str, number: int) -> SftRecord:
+    try:
+        fields = json.loads(line)
+        format_ = as_dict(fields).get("format")
+        if format_ != SFT_FORMAT:
+            raise InvalidInput(
+                f"Line {number} is of the format {format_!r}; {SFT_FORMAT!r} can be read. Update Craftscope if it is "
+                "a newer one."
+            )
+        record = msgspec.convert(fields, SftRecord)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"Line {number} is not one of an SFT export: {error}.") from error
+    if not record.messages:
+        raise InvalidInput(f"Line {number} is not one of an SFT export: it has no messages.")
+    return record
+
+
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+def _line(record: SftRecord) -> bytes:
+    text = to_json(record)
+    return (text if text.isascii() else json.dumps(json.loads(text), separators=(",", ":")).encode()) + b"\n"
+
+
+def _record(episode: EpisodeSummary, exchange: Exchange) -> SftRecord:
+    call, most = exchange.model_call, episode.spec.max_actions_per_call
+    sent = tuple(call for call in exchange.tool_calls if _was_sent_whole(call))
+    prompt, tools = _asked(exchange), [as_dict(tool) for tool in as_list(call.request.get("tools") if call else None)]
+    if not prompt:
+        prompt, tools = _rules_and_observation(exchange, most), [tool_schema(most)]
+    return SftRecord(
+        format=SFT_FORMAT,
+        run_id=episode.run_id,
+        episode_id=episode.id,
+        decision=exchange.index,
+        time=(episode.started_at or episode.created_at) + timedelta(seconds=exchange.answered_s),
+        policy=episode.policy,
+        model=call.model if call else None,
+        provider=call.provider if call else None,
+        messages=(*prompt, _answered(exchange, sent)),
+        tools=tuple(tools),
+        max_actions_per_call=most,
+        actions=tuple(action for call in sent for action in call.actions),
+        executed=exchange.executed,
+        reward=exchange.reward,
+        env_reward=exchange.env_reward,
+        unlocked=exchange.unlocked,
+        shaped_return=episode.shaped_return,
+        env_return=episode.env_return,
+        error_kind=exchange.error_kind,
+        warning=exchange.warning,
+    )
+
+
+def _asked(exchange: Exchange) -> list[Message]:
+    """The messages of the request as sent; none where no model was asked with messages."""
+    call = exchange.model_call
+    return [as_dict(message) for message in as_list(call.request.get("messages") if call else None)]
+
+
+def _rules_and_observation(exchange: Exchange, max_actions: int) -> list[Message]:
+    return [
+        {"role": "system", "content": default_system_prompt(max_actions)},
+        {"role": "user", "content": exchange.observation},
+    ]
+
+
+def _answered(exchange: Exchange, calls: tuple[ToolCall, ...]) -> Message:
+    content = exchange.model_call.content if exchange.model_call else ""
+    reasoning = exchange.model_call.reasoning if exchange.model_call else ""
+    if calls and _read({"role": "assistant", "content": content}, None).tool_calls:
+        content = ""  # the text is the call itself
+    message: Message = {"role": "assistant", "content": content or None}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": call.call_id or f"call_{exchange.index}_{at}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for at, call in enumerate(calls)
+        ]
+    return message
+
+
+def _was_sent_whole(call: ToolCall) -> bool:
+    """False for the waiting that a policy puts in the place of a bad call, and for a call whose end was missing."""
+    if call.actions:
+        return bool(call.arguments.strip())
+    return not read_tool_call(call.name, call.arguments, max_actions=None).call.actions
+
+
+def _read(message: Message, max_actions: int | None) -> ParsedResponse:
+    return parse_response({"status": 200, "body": {"choices": [{"message": message}]}}, max_actions=max_actions)
