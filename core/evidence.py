@@ -1,10 +1,12 @@
-"""What the model calls of an episode come to: pure, over decisions that are loaded already."""
+"""What the model calls of an episode say and come to: pure, over decisions that are loaded already."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from core.types import Decision, ModelCall
 
@@ -58,6 +60,107 @@ def waited_ms(call: ModelCall) -> float:
     """How long a call waited between its attempts: for a server's Retry-After, or to back off."""
     pairs = zip(call.attempts, call.attempts[1:], strict=False)
     return sum(max(0.0, later.start_ms - earlier.start_ms - earlier.duration_ms) for earlier, later in pairs)
+
+
+def attempts_ms(call: ModelCall) -> float:
+    """How long the HTTP requests of a call took together."""
+    return sum(attempt.duration_ms for attempt in call.attempts)
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """One message of a request, as it was sent.
+
+    role: system, user, assistant, tool, or whatever stands there. text: its words. tool_calls: the assistant's calls
+    as (name, raw arguments). pictures: addresses, mostly `data:` URLs. answers: the id of the call that a tool's
+    message answers. other: what is none of these, as JSON.
+    """
+
+    role: str
+    text: str = ""
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    pictures: tuple[str, ...] = ()
+    answers: str = ""
+    other: str = ""
+
+
+def sent_messages(request: Mapping[str, Any]) -> tuple[SentMessage, ...]:
+    """The messages of a request's body; none where it holds none. Never raises: a trace may hold anything."""
+    given = request.get("messages")
+    return tuple(_message(item) for item in cast(list[Any], given)) if isinstance(given, list) else ()
+
+
+def new_messages(sent: Sequence[SentMessage], before: Sequence[SentMessage]) -> tuple[bool, ...]:
+    """For each of `sent`, whether `before` (the messages of an earlier request) lacks it.
+
+    Both begin alike; then the oldest of the earlier ones may have been forgotten, and the rest follows on. A message
+    that was sent with its picture and is now remembered without it is not new.
+    """
+    now, earlier = ([_identity(message) for message in messages] for messages in (sent, before))
+    start = _common(now, earlier)
+    moved = max((_common(now[start:], earlier[at:]) for at in range(start, len(earlier))), default=0)
+    return tuple(at >= start + moved for at in range(len(now)))
+
+
+def _common(some: Sequence[object], others: Sequence[object]) -> int:
+    """How many are equal at the beginning."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), min(map(len, (some, others)))
+    )
+
+
+def _identity(message: SentMessage) -> tuple[object, ...]:
+    return (message.role, message.text, message.tool_calls, message.answers, message.other)
+
+
+def _message(given: Any) -> SentMessage:
+    if not isinstance(given, dict):
+        return SentMessage("", other=_json(given))
+    fields = cast(dict[str, Any], given)
+    texts: list[str] = []
+    pictures: list[str] = []
+    other: list[Any] = []
+    content: Any = fields.get("content")
+    for part in cast(list[Any], content) if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(text := _at(part, "text"), str):
+            texts.append(text)
+        elif isinstance(url := _at(_at(part, "image_url"), "url"), str):
+            pictures.append(url)
+        elif part is not None:
+            other.append(part)
+    calls, odd = _calls(fields.get("tool_calls"))
+    return SentMessage(
+        role=str(fields.get("role", "")),
+        text="\n".join(texts),
+        tool_calls=calls,
+        pictures=tuple(pictures),
+        answers=str(fields.get("tool_call_id") or ""),
+        other="\n".join(_json(part) for part in (*other, *odd)),
+    )
+
+
+def _calls(given: Any) -> tuple[tuple[tuple[str, str], ...], list[Any]]:
+    """Names with raw arguments, and what cannot be read as a call."""
+    items = cast(list[Any], given) if isinstance(given, list) else [] if given is None else [given]
+    calls: list[tuple[str, str]] = []
+    odd: list[Any] = []
+    for item in items:
+        name, arguments = (_at(_at(item, "function"), key) for key in ("name", "arguments"))
+        if isinstance(name, str):
+            calls.append((name, arguments if isinstance(arguments, str) else _json(arguments)))
+        else:
+            odd.append(item)
+    return tuple(calls), odd
+
+
+def _at(value: Any, key: str) -> Any:
+    return cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=str)
 
 
 def _sum(values: Sequence[int | None]) -> int | None:

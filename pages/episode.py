@@ -21,7 +21,7 @@ def main() -> None:
     try:
         track = track_of(store(), summary)
         problem = follow_address(summary.id, track.frames)
-        show_header(summary)
+        show_header(summary, track.model)
     except StoreError as error:
         stop_with("The episode cannot be read", error)
     if problem:

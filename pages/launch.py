@@ -12,15 +12,17 @@ from streamlit.delta_generator import DeltaGenerator
 from core import jobs
 from core.env.checks import checked_config
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.env.simulation import local_grid
 from core.errors import InvalidInput, JobError, StoreError
-from core.plan import LaunchPlan, checked_limits, make_run, parse_seeds
+from core.plan import LaunchPlan, checked_budget, checked_limits, make_run, parse_seeds
 from core.policies import POLICIES, checked_policy
 from core.rewards import STRATEGIES, checked
 from core.store import EpisodeFilter
 from core.types import EnvConfig, EpisodeStatus, OnDone, RewardConfig, Run
 from pages.components.format import number, seconds
-from pages.components.launch_state import LAUNCH_BUTTON, PREFIX, begin, keep, link_troubles, show_link
+from pages.components.launch_state import LAUNCH_BUTTON, PREFIX, begin, keep, link_troubles, name_is_used, show_link
 from pages.components.limits_form import limits_form, world_form
+from pages.components.model_estimate import estimate_notes, estimate_of, estimate_rows
 from pages.components.pace import longest_s, pace_of
 from pages.components.plain import plain
 from pages.components.policy_form import policy_picker, policy_settings
@@ -83,8 +85,9 @@ def main() -> None:
         env = _checked_world(check, place)
     with policy_tab:
         policy_place = st.container()
-        policy, max_actions = policy_settings(policy_name)
-        check("Policy", policy_place, lambda: checked_policy(policy))
+        chosen = policy_settings(policy_name)
+        check("Policy", policy_place, lambda: checked_policy(chosen.spec))
+        check("Policy", policy_place, lambda: checked_budget(chosen.budget))
     with reward_tab:
         reward_place = st.container()
         reward_given = reward_form()
@@ -97,13 +100,14 @@ def main() -> None:
             plan = LaunchPlan(
                 seeds=seeds,
                 episodes_per_seed=int(episodes),
-                policy=policy,
+                policy=chosen.spec,
                 reward=reward,
                 limits=limits,
                 env=env,
                 on_done=on_done,
-                max_actions_per_call=max_actions,
+                max_actions_per_call=chosen.max_actions,
                 name=name.strip(),
+                budget=chosen.budget,
             )
         run = check("Episodes", episodes_place, lambda: _run_of(plan)) if plan else None
         if plan and run:
@@ -123,12 +127,29 @@ def _seeds_field(check: _Check) -> tuple[int, ...] | None:
         placeholder="0-9, 42",
         help="Numbers and ranges. A tick on a world adds its seed here, and taking the tick away takes it out.",
     )
-    return check("Seeds", st.container(), lambda: parse_seeds(text))
+    place = st.container()
+    if not text.strip():
+        place.caption("None is picked yet. Tick worlds, or type some here: 0-9, 42.")
+        return None
+    return check("Seeds", place, lambda: parse_seeds(text))
 
 
 def _checked_world(check: _Check, place: DeltaGenerator) -> EnvConfig | None:
     given = world_form()
-    return check("Caps and world", place, lambda: checked_config(given.area, given.view, given.length))
+    env = check("Caps and world", place, lambda: checked_config(given.area, given.view, given.length))
+    if env and (sentence := _too_small(env)):
+        place.warning(sentence)
+    return env
+
+
+def _too_small(env: EnvConfig) -> str:
+    (width, height), (columns, rows) = env.area, local_grid(env.view)
+    if width >= columns and height >= rows:
+        return ""
+    return (
+        f"This world of {width} × {height} cells is smaller than what the player sees at once, {columns} × {rows} "
+        "cells. What lies beyond its edge is drawn gray."
+    )
 
 
 def _run_of(plan: LaunchPlan) -> Run:
@@ -141,15 +162,26 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
     seeds = f"{len(plan.seeds)} seed{'s' if len(plan.seeds) > 1 else ''} × {plan.episodes_per_seed}"
     rows = [
         ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
-        ("Steps, at most", number(count * plan.limits.max_steps)),
+        ("Steps, at most", number(count * _most_steps(plan))),
         ("Decisions, at most", number(count * plan.limits.max_decisions)),
         ("Reward", _reward_in_words(plan.reward)),
         ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
     ]
+    estimated = estimate_of(plan, count)
+    if estimated:
+        rows[3:3] = estimate_rows(plan, estimated[0])
     entries = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in rows)
     st.html(f'<div class="cs-summary">{entries}</div>')
+    if estimated:
+        said, what_from = estimate_notes(plan, *estimated)
+        st.caption(said, help=what_from)
     duration, basis = _duration(plan, count)
-    st.caption(f"Takes at most {duration}." if duration else "How long it takes is not known yet.", help=basis)
+    st.caption(duration or "How long it takes is not known yet.", help=basis)
+
+
+def _most_steps(plan: LaunchPlan) -> int:
+    """Of one rollout: what its caps on steps and on decisions leave."""
+    return min(plan.limits.max_steps, plan.limits.max_decisions * plan.max_actions_per_call)
 
 
 def _reward_in_words(reward: RewardConfig) -> str:
@@ -160,7 +192,7 @@ def _reward_in_words(reward: RewardConfig) -> str:
 
 
 def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
-    """How long it takes at most, and what that is said from."""
+    """How long it takes if all steps are used, and what that is said from."""
     label = POLICIES[plan.policy.name].label.lower()
     at_once = settings().max_workers
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
@@ -170,12 +202,15 @@ def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
     longest = longest_s(
         pace,
         rollouts=rollouts,
-        max_steps=plan.limits.max_steps,
+        max_steps=_most_steps(plan),
         max_time_s=plan.limits.max_time_s,
         at_once=at_once,
     )
-    basis = f"At {pace.seconds_per_step * 1000:.1f} ms a step, the pace of the last {pace.episodes} {label} episodes"
-    return f"about {seconds(longest)}", f"{basis}, {at_once} at once."
+    last = f"the last {label} episode" if pace.episodes == 1 else f"the last {pace.episodes} {label} episodes"
+    return (
+        f"Takes about {seconds(longest)} at the pace of {last}, if all steps are used.",
+        f"Their pace: {pace.seconds_per_step * 1000:.1f} ms a step. {at_once} run at once.",
+    )
 
 
 def _show_problems(check: _Check) -> None:
@@ -197,6 +232,7 @@ def _launch_button(run: Run | None) -> None:
         return
     except JobError:
         pass  # the run is stored; its page tries again to start a worker and says what stands in the way
+    name_is_used()
     st.switch_page("pages/run.py", query_params={"id": run.id})
 
 

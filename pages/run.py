@@ -10,13 +10,24 @@ import streamlit as st
 from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
-from core.store import EpisodeSummary, RunSummary
+from core.store import EpisodeFilter, EpisodeSummary, RunSummary
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
 from pages.components.arrival import has_arrived
 from pages.components.empty import show_empty_store
 from pages.components.format import number, short_id, signed, when
 from pages.components.launch_state import link_of
-from pages.components.live import episode_card, episode_row, row_headings, say, show_what_was_said, stage
+from pages.components.live import (
+    Played,
+    episode_card,
+    episode_row,
+    played_by,
+    prepare_frames,
+    row_headings,
+    say,
+    show_what_was_said,
+    stage,
+)
+from pages.components.model_live import is_of_a_model, show_spent
 from pages.components.plain import plain, short
 from pages.components.router import inside_the_dashboard
 from pages.components.seeds import seeds_text
@@ -66,11 +77,27 @@ def _show_newest() -> None:
         show_empty_store()
         return
     for run in runs:
-        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"run-line-{run.id}"):
-            st.page_link("pages/run.py", label=f"Run {plain(short_id(run.id))}", query_params={"id": run.id})
-            st.text(short(run.name or _asked_for(run.config), _MOST_OF_A_NAME), width="content")
-            st.space("stretch")
-            st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
+        with st.container(border=True, key=f"run-line-{run.id}", gap="xxsmall"):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"run-title-{run.id}"):
+                st.page_link("pages/run.py", label=f"**{plain(_title(run))}**", query_params={"id": run.id})
+                st.space("stretch")
+                st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
+            st.text(" · ".join((short(_asked_for(run.config), _MOST_OF_A_NAME), *_earned(run))).removeprefix(" · "))
+
+
+def _title(run: RunSummary) -> str:
+    return short(run.name, _MOST_OF_A_TITLE) if run.name else f"Run {short_id(run.id)}"
+
+
+def _earned(run: RunSummary) -> tuple[str, ...]:
+    """The means over its episodes that are over and were played at all."""
+    totals = store().totals(EpisodeFilter(run_id=run.id))
+    if totals.mean_env_return is None or totals.mean_shaped_return is None:
+        return ()
+    return (
+        f"mean env return {signed(totals.mean_env_return)}",
+        f"mean shaped return {signed(totals.mean_shaped_return)}",
+    )
 
 
 def _asked_for(config: dict[str, Any]) -> str:
@@ -113,10 +140,11 @@ def _show_unknown(error: UnknownEpisode) -> None:
 
 def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
-        title = short(run.name, _MOST_OF_A_TITLE) if run.name else f"Run {short_id(run.id)}"
-        st.title(plain(title), anchor=False, width="content")
+        st.title(plain(_title(run)), anchor=False, width="content")
         st.space("stretch")
+        st.button("All runs", key="all-runs", type="tertiary", on_click=_leave_run)
         if rows:
+            st.page_link("pages/traces.py", label="These episodes in Traces", query_params={"run": run.id})
             st.page_link("pages/launch.py", label="Launch another like it →", query_params=_link(rows))
     facts = [when(run.created_at), *(_in_words(rows) if rows else ())]
     if run.name:  # it is the title; the id is said here instead
@@ -130,6 +158,10 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
             f"{number(gone)} of the {number(_launched(run))} episodes of this launch "
             f"{'has' if gone == 1 else 'have'} been deleted since. All figures are those of the episodes that are left."
         )
+
+
+def _leave_run() -> None:
+    st.query_params.pop("id", None)
 
 
 def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
@@ -198,14 +230,18 @@ def _draw(run_id: str, was_active: bool) -> bool:
     active = [row for row in rows if not row.status.is_over]
     if was_active and not active:
         return True
-    _show_totals(run_id, rows, active)
     per_seed = _per_seed(rows)
+    played = played_by(rows)
     all_as_cards = len(rows) <= _MOST_CARDS
     places = len(rows) if all_as_cards else min(_MOST_CARDS, max(2, settings().max_workers))
     cards = stage(rows, places, st.session_state.setdefault(f"stage-{run_id}", []))
-    _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed)
+    prepare_frames(cards, alone=len(cards) == 1)
+    _show_totals(run_id, rows, active)
+    if any(is_of_a_model(row) for row in rows):
+        show_spent(run_id)
+    _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed, played)
     if not all_as_cards:
-        _show_rows(rows, per_seed)
+        _show_rows(rows, per_seed, played)
     return not active
 
 
@@ -223,18 +259,23 @@ def _sweep(active: bool) -> None:
 def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary]) -> None:
     over = len(rows) - len(active)
     played = [row for row in rows if row.n_steps]
+    over_what = _means_are_over(len(played), len(rows))
     figures = [
-        ("Ended", f"{number(over)} / {number(len(rows))}"),
-        ("Running", number(sum(row.status is EpisodeStatus.RUNNING for row in rows))),
-        ("Steps", number(sum(row.n_steps for row in rows))),
-        ("Mean env return", signed(fmean(row.env_return for row in played)) if played else "n/a"),
-        ("Mean shaped return", signed(fmean(row.shaped_return for row in played)) if played else "n/a"),
-        ("Mean achievements", number(fmean(len(row.achievements) for row in played), 1) if played else "n/a"),
+        ("Ended", f"{number(over)} / {number(len(rows))}", None),
+        ("Running", number(sum(row.status is EpisodeStatus.RUNNING for row in rows)), None),
+        ("Steps", number(sum(row.n_steps for row in rows)), None),
+        ("Mean env return", signed(fmean(row.env_return for row in played)) if played else "n/a", over_what),
+        ("Mean shaped return", signed(fmean(row.shaped_return for row in played)) if played else "n/a", over_what),
+        (
+            "Mean achievements",
+            number(fmean(len(row.achievements) for row in played), 1) if played else "n/a",
+            over_what,
+        ),
     ]
     with st.container(key="run-totals"):
         *cells, last = st.columns(_TOTALS_WIDTHS, vertical_alignment="center")
-    for cell, (label, value) in zip(cells, figures, strict=True):
-        cell.metric(label, value)
+    for cell, (label, value, meaning) in zip(cells, figures, strict=True):
+        cell.metric(label, value, help=meaning)
     last.button(
         "Stop all",
         key="stop-all",
@@ -246,6 +287,12 @@ def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[Epi
     st.progress(over / len(rows), text=None)
 
 
+def _means_are_over(played: int, episodes: int) -> str:
+    never = episodes - played
+    left_out = f" Left out: {number(never)} that never made one." if never else ""
+    return f"Over the {number(played)} episodes with at least one step, those that are still running too.{left_out}"
+
+
 def _stop_all(run_id: str) -> None:
     try:
         asked = jobs.stop(store(), run_id=run_id)
@@ -255,24 +302,24 @@ def _stop_all(run_id: str) -> None:
     say(f"Asked {asked} episode{'' if asked == 1 else 's'} to stop.")
 
 
-def _show_cards(cards: list[EpisodeSummary], per_seed: int) -> None:
+def _show_cards(cards: list[EpisodeSummary], per_seed: int, played: dict[str, Played]) -> None:
     if len(cards) == 1:
-        episode_card(cards[0], per_seed, alone=True)
+        episode_card(cards[0], per_seed, played[cards[0].id], alone=True)
         return
     for start in range(0, len(cards), 2):
         for column, row in zip(st.columns(2), cards[start : start + 2], strict=False):
             with column:
-                episode_card(row, per_seed)
+                episode_card(row, per_seed, played[row.id])
 
 
-def _show_rows(rows: tuple[EpisodeSummary, ...], per_seed: int) -> None:
+def _show_rows(rows: tuple[EpisodeSummary, ...], per_seed: int, played: dict[str, Played]) -> None:
     st.subheader("All episodes", anchor=False)
     pages = -(-len(rows) // _ROWS)
     page = st.session_state.get("run-page", 1) if pages > 1 else 1
     page = min(page, pages)
     row_headings()
     for row in rows[(page - 1) * _ROWS : page * _ROWS]:
-        episode_row(row, per_seed)
+        episode_row(row, per_seed, played[row.id])
     if pages > 1:
         st.pagination(pages, key="run-page")
 

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError, UnknownEpisode
@@ -25,6 +26,7 @@ _COUNT_CAP = 10_000
 _MOST_ROWS_IN_FULL = 16
 _ROW_PX = 33
 _MOST_OF_A_NAME = 60
+_OVER = "over the episodes that ended and made at least one step"
 _DOWNLOAD_FAILED = "traces_download_failed"
 
 
@@ -51,9 +53,13 @@ def _show_totals(totals: Totals) -> None:
         ("Running", number(totals.running), ""),
         ("Queued", number(totals.queued), ""),
         ("Steps", number(totals.steps), ""),
-        ("Mean achievements", _or_na(totals.mean_achievements, 1), f"Of {len(ACHIEVEMENTS)}, over episodes that ended"),
-        ("Mean env return", _signed_or_na(totals.mean_env_return), "What Crafter itself paid"),
-        ("Mean shaped return", _signed_or_na(totals.mean_shaped_return), "What the reward configuration paid"),
+        ("Mean achievements", _or_na(totals.mean_achievements, 1), f"Of {len(ACHIEVEMENTS)}, {_OVER}"),
+        ("Mean env return", _signed_or_na(totals.mean_env_return), f"What Crafter itself paid, {_OVER}"),
+        (
+            "Mean shaped return",
+            _signed_or_na(totals.mean_shaped_return),
+            f"What the reward configuration paid, {_OVER}",
+        ),
     ]
     with st.container(key="trace-totals"):
         for column, (label, value, meaning) in zip(st.columns(_TOTALS_WIDTHS), figures, strict=True):
@@ -104,11 +110,12 @@ def _show_pages(cursors: list[str | None], following: str | None) -> None:
         st.rerun()
 
 
-def _table(rows: tuple[EpisodeSummary, ...]) -> pd.DataFrame:
-    return pd.DataFrame(
+def _table(rows: tuple[EpisodeSummary, ...]) -> Styler:
+    """Numbers, which the browser sorts as such, shown as everywhere else."""
+    table = pd.DataFrame(
         {
             "open": [f"/episode?id={quote(row.id, safe='')}" for row in rows],
-            "status": [status_label(row.status) for row in rows],
+            "status": [status_label(row.status, row.stop_reason) for row in rows],
             "policy": [short(row.policy, _MOST_OF_A_NAME) for row in rows],
             "seed": [row.seed for row in rows],
             "achievements": [len(row.achievements) for row in rows],
@@ -119,6 +126,15 @@ def _table(rows: tuple[EpisodeSummary, ...]) -> pd.DataFrame:
             "created": [when(row.created_at).removesuffix(" UTC") for row in rows],
         }
     )
+    style = table.style
+    style.format(
+        {
+            "env_return": lambda value: signed(value).rjust(8, _PAD),
+            "shaped_return": lambda value: signed(value).rjust(9, _PAD),
+            "steps": lambda value: number(value).rjust(6, _PAD),
+        }
+    )
+    return style
 
 
 def _strategy(row: EpisodeSummary) -> str:
@@ -131,29 +147,25 @@ def _strategy(row: EpisodeSummary) -> str:
 
 _TOTALS_WIDTHS = (1, 0.8, 0.8, 0.9, 1.25, 1.15, 1.3)
 # Headings stand at the left of their column, so numbers are padded to end below one another and to stand there too.
-_PAD = "'\u2007"  # a space as wide as a digit
+_PAD = "\u2007"  # a space as wide as a digit
 # Wide enough for what they hold and no wider: all of them fit beside each other in a window of 1024 pixels.
 _COLUMNS = {
-    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=82),
-    "status": st.column_config.TextColumn("Status", width=104),
+    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=76),
+    "status": st.column_config.TextColumn("Status", width=161),
     "policy": st.column_config.TextColumn("Policy"),
-    "seed": st.column_config.NumberColumn("Seed", format="%d", width=92, alignment="left"),
+    "seed": st.column_config.NumberColumn("Seed", format="%d", width=66, alignment="left"),
     "achievements": st.column_config.ProgressColumn(
-        "Achievements", min_value=0, max_value=len(ACHIEVEMENTS), format="%d / 22", width=116
+        "Achievements", min_value=0, max_value=len(ACHIEVEMENTS), format="%d / 22", width=98
     ),
     "env_return": st.column_config.NumberColumn(
-        "Env return", format=f"%+{_PAD}8.2f", width=86, alignment="left", help="Sum of what Crafter itself paid"
+        "Env return", width=78, alignment="left", help="Sum of what Crafter itself paid"
     ),
     "shaped_return": st.column_config.NumberColumn(
-        "Shaped return",
-        format=f"%+{_PAD}9.2f",
-        width=102,
-        alignment="left",
-        help="Sum of what the reward configuration paid",
+        "Shaped return", width=98, alignment="left", help="Sum of what the reward configuration paid"
     ),
     "strategy": st.column_config.TextColumn("Reward"),
-    "steps": st.column_config.NumberColumn("Steps", format=f"%{_PAD}5d", width=66, alignment="left"),
-    "created": st.column_config.TextColumn("Created (UTC)", width=124),
+    "steps": st.column_config.NumberColumn("Steps", width=58, alignment="left"),
+    "created": st.column_config.TextColumn("Created (UTC)", width=118),
 }
 
 
@@ -200,8 +212,8 @@ def _show_detail(row: EpisodeSummary) -> None:
         run = None
     name = short(run.name, _MOST_OF_A_NAME) if run and run.name else short_id(row.run_id)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
-        st.page_link("pages/run.py", label=f"Run {plain(name)}", query_params={"id": row.run_id}, width="content")
-        ended = f"Ended: {reason_in_words(row.stop_reason)}" if row.status.is_over else "Not over yet"
+        st.page_link("pages/run.py", label=f"Run: {plain(name)}", query_params={"id": row.run_id}, width="content")
+        ended = f"Ended: {reason_in_words(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Not over yet"
         scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
         facts = (
             ended,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.evidence import model_totals, waited_ms
+from core.evidence import SentMessage, attempts_ms, model_totals, new_messages, sent_messages, waited_ms
 from core.types import Attempt, Decision, ModelCall, RewardBreakdown, StateFacts, Timing
 
 
@@ -39,3 +39,48 @@ def test_calls_that_were_asked_again_count() -> None:
 def test_the_wait_between_attempts_is_told_from_the_attempts() -> None:
     call = ModelCall("h", "m", {}, "", attempts=(Attempt(0, 50, 429), Attempt(1050, 30, 429), Attempt(1500, 10, 200)))
     assert waited_ms(call) == pytest.approx(1000 + 420)
+
+
+def test_the_time_of_all_attempts_is_their_sum() -> None:
+    assert attempts_ms(ModelCall("h", "m", {}, "", attempts=(Attempt(0, 50, 429), Attempt(1050, 30, 200)))) == 80
+
+
+def test_messages_are_read_as_they_were_sent() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "interact", "arguments": '{"actions": []}'}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages = [
+        {"role": "system", "content": "rules"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+        {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
+    ]
+    system, assistant, tool, user = sent_messages({"messages": messages})
+    assert system == SentMessage("system", "rules")
+    assert assistant.tool_calls == (("interact", '{"actions": []}'),) and assistant.text == ""
+    assert (tool.text, tool.answers) == ("done", "c1")
+    assert (user.text, user.pictures) == ("look", ("data:image/png;base64,AAAA",))
+
+
+@pytest.mark.parametrize("request_", [{}, {"messages": None}, {"messages": "x"}])
+def test_a_request_without_messages_has_none(request_: dict[str, object]) -> None:
+    assert sent_messages(request_) == ()
+
+
+def test_what_is_no_message_is_kept_as_it_stands() -> None:
+    odd, part, call = sent_messages(
+        {"messages": [7, {"role": "user", "content": [{"type": "sound"}]}, {"role": 1, "tool_calls": ["x"]}]}
+    )
+    assert odd.other == "7" and part.other == '{"type": "sound"}' and (call.role, call.other) == ("1", '"x"')
+
+
+def test_messages_that_were_not_sent_before_are_new_though_the_window_moved() -> None:
+    rules, one, two, done = (SentMessage("system", "rules"), *(SentMessage("user", text) for text in ("1", "2", "ok")))
+    before = (rules, one, done, two)
+    now = (rules, two, done, SentMessage("user", "3"))
+    assert new_messages(now, before) == (False, False, True, True)
+    assert new_messages(now, ()) == (True, True, True, True)
+
+
+def test_a_message_that_lost_its_picture_is_not_new() -> None:
+    before = (SentMessage("user", "look", pictures=("data:image/png;base64,AAAA",)),)
+    assert new_messages((SentMessage("user", "look"),), before) == (False,)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from core.env.rules import ACTIONS
-from core.types import Decision, ModelCall, Step, ToolCall
+from core.types import Decision, Step, ToolCall
 from pages.components.cursor import Cursor
-from pages.components.format import ms, number, signed
+from pages.components.format import signed, words
 from pages.components.plain import MOST_IN_A_LINE, shown
 
 _LONG = 900  # characters
@@ -37,8 +37,6 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
         done += len(call.actions)
         title = _title(call, number_of_call, len(decision.tool_calls))
         _show_call(call, executed, cursor, title)
-    if decision.model_call is not None:
-        _show_model_call(decision.model_call)
     with st.expander("As it is stored"):
         show_json([asdict(call) for call in decision.tool_calls])
     with st.expander("What the policy was told"):
@@ -107,48 +105,34 @@ def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) ->
     with st.container(horizontal=True, gap="small"):
         for step in executed:
             paid = f"  {signed(step.env_reward)}" if step.env_reward else ""
-            is_here = step.index == cursor.step
+            mark, colour, when = _played(step, cursor)
             st.badge(
-                f"{'▶' if is_here else '✓'} {_known(step.action)}{paid}",
-                color="green" if is_here else "gray",
-                help=f"Step {step.index + 1}, executed. Crafter paid {signed(step.env_reward)}.",
+                f"{mark} {_known(step.action)}{paid}",
+                color=colour,
+                help=f"Step {step.index + 1:,}, {when}. Crafter paid {signed(step.env_reward)}.",
             )
         for action in call.actions[len(executed) :]:
             st.badge(
-                f"○ {_known(action)}",
+                f"✕ {_known(action)}",
                 color="orange",
                 help="Valid, but not executed: the episode ended or a cap was reached first.",
             )
     if len(call.actions) > len(executed):
         rest = shown(", ".join(call.actions[len(executed) :]), 500)
-        st.text(f"○ not executed: {rest} (the episode ended or a cap cut in)")
+        st.text(f"✕ not executed: {rest} (the episode ended or a cap cut in)")
     for dropped in call.dropped:
         st.text(f"✕ dropped: {shown(dropped.name, 200)} ({shown(dropped.reason, 500)})")
 
 
+def _played(step: Step, cursor: Cursor) -> tuple[str, Literal["green", "gray"], str]:
+    """A step's mark, its colour, and where it stands from the frame that is shown."""
+    if cursor.step is None or step.index > cursor.step:
+        return "·", "gray", "executed after the frame that is shown"
+    if step.index == cursor.step:
+        return "▶", "green", "executed just now: it led to the frame that is shown"
+    return "✓", "gray", "executed before the frame that is shown"
+
+
 def _known(action: str) -> str:
     """The action's name where it is one of Crafter's. Anything else would be a stranger's text in a label."""
-    return action.replace("_", " ") if action in ACTIONS else "(unknown action)"
-
-
-def _show_model_call(call: ModelCall) -> None:
-    with st.expander("The model call"):
-        figures = [
-            ("model", shown(f"{call.provider} / {call.model}", 200)),
-            ("latency", ms(call.latency_ms)),
-            ("tokens in", _or_na(call.tokens_in)),
-            ("tokens out", _or_na(call.tokens_out)),
-            ("cached", _or_na(call.tokens_cached)),
-            ("reasoning", _or_na(call.tokens_reasoning)),
-            ("cost", "n/a" if call.cost_usd is None else f"{call.cost_usd:.6f} USD"),
-            ("retries", str(call.retries)),
-        ]
-        st.text("   ".join(f"{name}: {value}" for name, value in figures))
-        st.caption("Response")
-        st.code(shown(call.response_text), language=None, wrap_lines=True)
-        st.caption("Request")
-        show_json(call.request)
-
-
-def _or_na(count: int | None) -> str:
-    return "n/a" if count is None else number(count)
+    return words(action) if action in ACTIONS else "(unknown action)"

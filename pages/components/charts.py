@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.store import DecisionSummary
-from core.types import RewardBreakdown
+from core.types import ModelCall, RewardBreakdown
 from pages.components.format import ms, signed
 from pages.components.plain import MOST_IN_A_LINE, shown
 from pages.components.sentences import component_label, component_phrase, timing_parts, total_ms
@@ -50,6 +50,9 @@ COLOURS: dict[str, Colour] = {
     "unlock": Colour("#d97706", "#fbbf24"),
     # parts of a decision's time
     "inference": Colour("#7c3aed", "#a78bfa"),
+    "model requests": Colour("#7c3aed", "#a78bfa"),
+    "waiting between them": Colour("#db2777", "#f472b6"),
+    "rest of inference": Colour("#a78bfa", "#6d5bb5"),
     "environment": Colour("#059669", "#34d399"),
     "overhead": Colour("#d97706", "#fbbf24"),
     "store": Colour("#64748b", "#94a3b8"),
@@ -188,8 +191,8 @@ def cumulative_rewards(
     )
 
 
-def decision_timing(decision: DecisionSummary, theme: Theme) -> go.Figure:
-    """The parts of one decision, side by side on one bar."""
+def decision_timing(decision: DecisionSummary, theme: Theme, call: ModelCall | None = None) -> go.Figure:
+    """The parts of one decision, side by side on one bar. call: its model call, which has parts of its own."""
     whole = total_ms(decision)
     bars: list[dict[str, Any]] = [
         {
@@ -201,7 +204,7 @@ def decision_timing(decision: DecisionSummary, theme: Theme) -> go.Figure:
             "marker": {"color": COLOURS[name].on(theme), "line": {"width": 0}},
             "hovertemplate": f"{name} {ms(value)}{_share(value, whole)}<extra></extra>",
         }
-        for name, value in timing_parts(decision)
+        for name, value in timing_parts(decision, call)
     ]
     return _figure(
         bars,
@@ -268,7 +271,7 @@ def world_map(
     frame: int,
     theme: Theme,
 ) -> go.Figure:
-    """The world with the path walked up to a frame drawn strongly, the rest of it faintly.
+    """The world with the path walked up to a frame drawn in yellow, the rest of it in white.
 
     picture_url: the whole world as a data URL. area: its width and height in cells. positions: (x, y) at each frame.
     """
@@ -286,7 +289,8 @@ def world_map(
     }
     walked, ahead = _moves(positions[: frame + 1], 0), _moves(positions[frame:], frame)
     traces = [
-        _path(ahead, "rgba(255,255,255,0.6)", 1.5),
+        _path(ahead, "rgba(11,14,19,0.6)", 4, is_shadow=True),
+        _path(ahead, "#ffffff", 2),
         _path(walked, "rgba(11,14,19,0.75)", 5, is_shadow=True),
         _path(walked, "#fde047", 2.5),
         _place(positions[0], "start", "#ffffff", "circle-open"),

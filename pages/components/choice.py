@@ -13,6 +13,7 @@ from pages.components.state import stop_with, store
 
 _LAST = "last_episode"
 _OFFERED = 5
+_LOOKED_AT = 50
 _MOST_IN_A_LABEL = 40
 _MOST_ECHOED = 300
 
@@ -37,7 +38,7 @@ def chosen_episode() -> EpisodeSummary:
         show_empty_store()
     else:
         st.subheader("Which episode?", anchor=False)
-        st.text("The address names none. Pick one of the newest, or find another one among the traces.")
+        st.text("No episode has been opened yet. Pick one of the newest, or find another among the traces.")
         _offer_others()
     st.stop()
     raise AssertionError("st.stop() returned")
@@ -57,10 +58,11 @@ def inert(text: str) -> str:
 
 
 def _offer_others() -> None:
-    for row in store().episodes(limit=_OFFERED).rows:
+    newest = store().episodes(limit=_LOOKED_AT).rows
+    for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # those with something to see come first
         label = (
-            f"{inert(short_id(row.id))} · {inert(row.policy)} · seed {row.seed} · {status_label(row.status)} · "
-            f"shaped return {signed(row.shaped_return)}"
+            f"{inert(short_id(row.id))} · {inert(row.policy)} · seed {row.seed} · "
+            f"{status_label(row.status, row.stop_reason)} · shaped return {signed(row.shaped_return)}"
         )
         if st.button(label, key=f"offer-{row.id}"):
             st.switch_page("pages/episode.py", query_params={"id": row.id})

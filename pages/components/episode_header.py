@@ -7,12 +7,14 @@ import streamlit as st
 from core import replay
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, StoreError
+from core.evidence import ModelTotals
 from core.export import episode_json
 from core.store import EpisodeSummary, TraceStore
 from pages.components.arrival import has_arrived
 from pages.components.call_panel import show_problem
 from pages.components.choice import inert
 from pages.components.format import number, reason_in_words, seconds, short_id, signed, status_badge
+from pages.components.model_totals import show_model_totals
 from pages.components.plain import plain, short
 from pages.components.state import store
 
@@ -30,18 +32,20 @@ _STYLE = """
 .st-key-episode-figures [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.25; }
 .st-key-episode-figures [data-testid="stMetricLabel"] { height: 1.5rem; min-height: 0; opacity: 0.75; }
 .st-key-episode-figures [data-testid="stMetricLabel"] p { font-size: 0.82rem; line-height: 1.5rem; }
-.st-key-episode-line { flex-wrap: nowrap; overflow: hidden; }
+.st-key-arrival-episode { position: absolute; } /* nothing to see: it must not take a gap */
+.st-key-episode-line { flex-wrap: nowrap; height: 1.75rem; overflow: hidden; }
 .st-key-episode-line :is([data-testid="stButton"] button, [data-testid="stPageLink"] a) { min-height: 1.6rem;
   padding: 0 0.3rem; white-space: nowrap; }
 .st-key-episode-line [data-testid="stPageLink"] p { max-width: 26ch; overflow: hidden;
   text-overflow: ellipsis; }
-.st-key-episode-line [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.st-key-episode-line :is([data-testid="stText"], [data-testid="stCaptionContainer"] p) {
+  overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 </style>
 """
 
 
-def show_header(summary: EpisodeSummary) -> None:
-    """Draw the head."""
+def show_header(summary: EpisodeSummary, model: ModelTotals | None = None) -> None:
+    """Draw the head. model: what its model calls come to, where a model was asked."""
     st.html(_STYLE)
     with st.container(key="episode-head", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -50,16 +54,16 @@ def show_header(summary: EpisodeSummary) -> None:
             st.space("stretch")
             _show_actions(summary)
         _show_figures(summary)
-        _show_origin_and_end(summary)
+        if model is not None:
+            show_model_totals(model)
+        polls = not summary.status.is_over and has_arrived("episode")
+        st.fragment(_show_line, run_every=_FOLLOW_EVERY_S if polls else None)(summary)
     if summary.error is not None:
         show_problem("The episode ended with an error", summary.error.kind, summary.error.detail, long_px=_ERROR_PX)
-    if not summary.status.is_over:
-        polls = has_arrived("episode")
-        st.fragment(_follow, run_every=_FOLLOW_EVERY_S if polls else None)(summary)
 
 
 def _show_badges(summary: EpisodeSummary) -> None:
-    label, colour = status_badge(summary.status)
+    label, colour = status_badge(summary.status, summary.stop_reason)
     st.badge(label, color=colour)  # pyright: ignore[reportArgumentType]
     st.badge(f"seed {summary.seed}", color="gray")
     if summary.world_episode != 1:
@@ -120,9 +124,9 @@ def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[str, tuple[str, 
     return _store.run(run_id).name, tuple(episode.id for episode in _store.run_episodes(run_id))
 
 
-@st.fragment
-def _show_origin_and_end(summary: EpisodeSummary) -> None:
-    """One line of a height that stays: the run, why the episode ended, and whether it can be simulated again.
+def _show_line(summary: EpisodeSummary) -> None:
+    """One line of a height that stays: the run, how far the episode is or why it ended, and whether it can be simulated
+    again.
 
     That is checked on demand; what came out stays for as long as no more is stored.
     """
@@ -130,7 +134,9 @@ def _show_origin_and_end(summary: EpisodeSummary) -> None:
     with st.container(key="episode-line", horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link("pages/run.py", label=_run_label(summary), query_params={"id": summary.run_id}, width="content")
         if summary.status.is_over:
-            st.caption(f"Ended: {reason_in_words(summary.stop_reason)}", width="content")
+            st.caption(f"Ended: {reason_in_words(summary.stop_reason, summary.spec.on_done)}", width="content")
+        else:
+            _follow(summary)
         st.space("stretch")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
             said = st.empty()
@@ -149,7 +155,7 @@ def _run_label(summary: EpisodeSummary) -> str:
         name, _ = _run_of(store(), store().url, summary.run_id)
     except StoreError:  # the link leads to a page that says what is wrong
         name = ""
-    return f"Run {plain(short(name, _MOST_OF_A_NAME)) if name else inert(short_id(summary.run_id))}"
+    return f"Run: {plain(short(name, _MOST_OF_A_NAME)) if name else inert(short_id(summary.run_id))}"
 
 
 def _checked(episode_id: str) -> tuple[str, str]:
@@ -174,13 +180,11 @@ def _follow(shown: EpisodeSummary) -> None:
         st.rerun()
     if now.status != shown.status:
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if now.started_at is None:
-            st.text("It waits for a worker and starts by itself.")
-        else:
-            new = now.n_steps - shown.n_steps
-            newer = f"{number(new)} of them newer than what is shown here" if new else "all of them shown here"
-            st.text(f"Running: {number(now.n_steps)} steps so far, {newer}.")
-            if st.button("Show them", key="show-newer", disabled=not new):
-                st.rerun()
-        st.page_link("pages/run.py", label="Follow the run live", query_params={"id": shown.run_id})
+    if now.started_at is None:
+        st.caption("It waits for a worker and starts by itself.", width="content")
+        return
+    new = now.n_steps - shown.n_steps
+    newer = f"{number(new)} of them newer than what is shown here" if new else "all of them shown here"
+    st.caption(f"Running: {number(now.n_steps)} steps so far, {newer}.", width="content")
+    if st.button("Show them", key="show-newer", type="tertiary", disabled=not new):
+        st.rerun()

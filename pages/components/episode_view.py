@@ -8,13 +8,14 @@ import streamlit as st
 
 from core.errors import CraftscopeError
 from core.store import DecisionSummary, EpisodeSummary
-from core.types import Decision, StateFacts
+from core.types import Decision, ModelCall, StateFacts
 from pages.components.address import keep_step_in_address
 from pages.components.call_panel import show_tool_calls
 from pages.components.choice import inert
 from pages.components.cursor import Cursor, cursor_at
-from pages.components.format import signed
+from pages.components.format import signed, words
 from pages.components.map_panel import show_map
+from pages.components.model_panel import show_model
 from pages.components.plain import shown
 from pages.components.player import player
 from pages.components.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
@@ -43,6 +44,7 @@ _STYLE = """
 </style>
 """
 _TABS: tuple[str, ...] = ("Reward", "Tool call", "Timing", "State", "Map")
+_MODEL_TABS: tuple[str, ...] = ("Reward", "Tool call", "Model", "Timing", "State", "Map")  # where a model was asked
 
 
 @st.fragment
@@ -92,6 +94,12 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary, fra
     def go(index: int) -> None:
         go_to_decision(episode_id, decisions, index)
 
+    def go_to_typed() -> None:
+        if 0 <= st.session_state[key] <= last:
+            go(st.session_state[key])
+        else:
+            st.session_state[f"no-{key}"] = (st.session_state[key], decision.index, frame)
+
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-selector"):
         st.markdown("**Decision**", width="content")
         # A form: while the player runs, the browser may report a number that is no longer shown, and only a form's
@@ -100,11 +108,14 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary, fra
             st.form(f"go-to-decision-{episode_id}", border=False, width="content"),
             st.container(horizontal=True, gap="xsmall", width="content"),
         ):
-            st.number_input(
-                "Decision", min_value=0, max_value=last, step=1, key=key, label_visibility="collapsed", width=112
-            )
-            st.form_submit_button("Go", on_click=lambda: go(st.session_state[key]), key=f"go-{episode_id}")
-        st.caption(f"0 to {last:,}", width="content")
+            # Without bounds of its own: a browser would keep a number beyond them, red and without a word.
+            st.number_input("Decision", step=1, key=key, label_visibility="collapsed", width=112)
+            st.form_submit_button("Go", on_click=go_to_typed, key=f"go-{episode_id}")
+        typed, *where = st.session_state.get(f"no-{key}", (None,))
+        if where == [decision.index, frame]:
+            st.markdown(f":red[There is no {typed:,}: 0 to {last:,}]", width="content")
+        else:
+            st.caption(f"0 to {last:,}", width="content")
         st.button(
             "‹ Prev",
             key="decision-back",
@@ -145,7 +156,7 @@ def _show_unlock_jump(episode_id: str, track: Track) -> None:
         list(unlocking),
         index=None,
         key=key,
-        format_func=lambda name: f"{shown(name, 60).replace('_', ' ')} (decision {unlocking[name]})",
+        format_func=lambda name: f"{words(shown(name, 60))} (decision {unlocking[name]})",
         placeholder="Go to an unlock…",
         on_change=go,
         label_visibility="collapsed",
@@ -172,11 +183,12 @@ def _colour(value: float) -> Literal["green", "red", "gray"]:
 
 
 def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
-    tabs = st.tabs(_TABS, key="tab", on_change="rerun", bind="query-params")
+    names = _TABS if track.model is None else _MODEL_TABS
+    tabs = st.tabs(names, key="tab", on_change="rerun", bind="query-params")
     at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
     with tabs[at]:
         try:
-            _show_tab(_TABS[at], summary, track, decision, cursor)
+            _show_tab(names[at], summary, track, decision, cursor)
         except CraftscopeError as error:  # deleted meanwhile, say: here, where it is seen, and the player stays
             stop_with("This cannot be read any more", error)
 
@@ -184,7 +196,8 @@ def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary,
 def _show_tab(tab: str, summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
     match tab:
         case "Timing":
-            show_timing(decision, track, summary.id)
+            call = _model_call(summary.id, decision.index) if track.model else None
+            show_timing(decision, track, summary.id, call)
         case "Map":
             show_map(summary.spec, track, cursor.frame, summary.id)
         case _:
@@ -197,9 +210,16 @@ def _show_decision_tab(tab: str, summary: EpisodeSummary, track: Track, decision
         show_reward(decision, summary.spec.reward, track, cursor, summary.id)
     elif tab == "Tool call":
         show_tool_calls(decision, cursor)
+    elif tab == "Model":
+        before = _model_call(summary.id, decision.index - 1) if decision.index else None
+        show_model(decision, before, f"model-{summary.id}")
     else:
         facts = _facts_at(decision, track, cursor)
         show_state(facts, decision.before, decision.index, track.unlocks, cursor.frame)
+
+
+def _model_call(episode_id: str, index: int) -> ModelCall | None:
+    return store().decision(episode_id, index).model_call
 
 
 def _facts_at(decision: Decision, track: Track, cursor: Cursor) -> StateFacts:

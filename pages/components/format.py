@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from core.types import EpisodeStatus, StopReason
+from core.types import EpisodeStatus, OnDone, StopReason
 
 _STATUS_COLOURS = {
     EpisodeStatus.QUEUED: "gray",
@@ -38,6 +38,28 @@ _REASONS = {
     StopReason.ABORTED: "stopped by a person",
     StopReason.INTERRUPTED: "its process ended early",
 }
+
+
+_ENDINGS = {
+    StopReason.TERMINATED: "died",
+    StopReason.TRUNCATED: "world's length",
+    StopReason.MAX_STEPS: "step cap",
+    StopReason.MAX_DECISIONS: "decision cap",
+    StopReason.MAX_OPS: "op cap",
+    StopReason.MAX_SECONDS: "time cap",
+    StopReason.OPS_DONE: "all ops done",
+    StopReason.BUDGET: "budget",
+    StopReason.NO_TOOL_CALL: "no tool call",
+    StopReason.INVALID_ACTION: "no valid action",
+    StopReason.POLICY_ERROR: "policy",
+    StopReason.ENV_ERROR: "environment",
+}
+_CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
+
+
+def words(name: str) -> str:
+    """A name of Crafter's as people write it: `eat_plant` is `eat plant`."""
+    return name.replace("_", " ")
 
 
 def short_id(identifier: str) -> str:
@@ -86,16 +108,20 @@ def when(moment: datetime | None) -> str:
     return "n/a" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def status_label(status: EpisodeStatus) -> str:
-    """The status with its mark, for tables."""
-    return f"{_STATUS_MARKS[status]} {status.value}"
+def status_label(status: EpisodeStatus, reason: StopReason | None = None) -> str:
+    """The status with its mark and with what ended it, where the status does not say that: `✓ completed · died`."""
+    ending = _ENDINGS.get(reason, "") if reason else ""
+    return f"{_STATUS_MARKS[status]} {status.value}" + (f" · {ending}" if ending else "")
 
 
-def status_badge(status: EpisodeStatus) -> tuple[str, str]:
+def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tuple[str, str]:
     """Text and colour for `st.badge`."""
-    return status_label(status), _STATUS_COLOURS[status]
+    return status_label(status, reason), _STATUS_COLOURS[status]
 
 
-def reason_in_words(reason: StopReason | None) -> str:
-    """Why it ended, as the rest of a sentence."""
-    return "it is not over yet" if reason is None else _REASONS[reason]
+def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
+    """Why it ended, as the rest of a sentence. on_done: what follows a world's end, which is what caps count over."""
+    if reason is None:
+        return "it is not over yet"
+    over_all = on_done is OnDone.RESET and reason in _CAPS
+    return _REASONS[reason] + (" (caps count over all worlds)" if over_all else "")

@@ -28,6 +28,9 @@ _MOST = 1_000_000_000  # no field of the form takes more, and no browser counts 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 _MOST_ECHOED = 60
 _TROUBLES = f"{PREFIX}link_troubles"
+_POLICY_BEFORE = f"{PREFIX}policy_before"
+_MODEL_DECISIONS = 10  # to begin with: each is a call that takes its time and may cost money
+_NAME_IS_USED = f"{PREFIX}name_is_used"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +91,38 @@ def begin() -> None:
     A value of the link that cannot be used is said, and the default stands in its place.
     """
     arriving = LAUNCH_BUTTON not in st.session_state
+    if st.session_state.pop(_NAME_IS_USED, False):
+        st.session_state[f"{PREFIX}name"] = ""
     names = set(LINK_FIELDS) | {field.named for field in LINK_FIELDS.values()}
     if arriving and not names.isdisjoint(st.query_params):
         troubles: list[str] = []
         for name, field in LINK_FIELDS.items():
             st.session_state[PREFIX + name] = _from_link(name, field, troubles)
+        st.session_state[_POLICY_BEFORE] = st.session_state[f"{PREFIX}policy"]
         st.session_state[_TROUBLES] = (troubles, _form_link())
-    for name, field in LINK_FIELDS.items():
-        keep(name, field.default)
+    for name in LINK_FIELDS:
+        keep(name, _default(name, st.session_state.get(f"{PREFIX}policy")))
+    _follow_policy()
+
+
+def _default(name: str, policy: str | None) -> Any:
+    """Of a field, which may depend on the policy."""
+    return _MODEL_DECISIONS if name == "max_decisions" and policy == "llm" else LINK_FIELDS[name].default
+
+
+def _follow_policy() -> None:
+    """A cap that nobody has set is that of the policy chosen now."""
+    now = st.session_state[f"{PREFIX}policy"]
+    before = st.session_state.get(_POLICY_BEFORE, now)
+    key = f"{PREFIX}max_decisions"
+    if before != now and st.session_state[key] == _default("max_decisions", before):
+        st.session_state[key] = _default("max_decisions", now)
+    st.session_state[_POLICY_BEFORE] = now
+
+
+def name_is_used() -> None:
+    """A name belongs to one launch: the form is without it the next time."""
+    st.session_state[_NAME_IS_USED] = True
 
 
 def keep(name: str, default: Any) -> str:
@@ -120,21 +147,22 @@ def link_of(values: Mapping[str, Any]) -> dict[str, str]:
     return {
         field.named or name: f"{values[name]:g}" if isinstance(values[name], float) else str(values[name])
         for name, field in LINK_FIELDS.items()
-        if name in values and values[name] is not None and (field.always or values[name] != field.default)
+        if name in values
+        and values[name] is not None
+        and (field.always or values[name] != _default(name, values.get("policy")))
     }
 
 
 def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
     text = st.query_params.get(field.named, st.query_params.get(name))
+    default = _default(name, st.session_state.get(f"{PREFIX}policy"))
     if text is None:
-        return field.default
+        return default
     try:
         return field.read(text)
     except ValueError as error:
-        troubles.append(
-            f'The link\'s "{name}" is "{short(text, _MOST_ECHOED)}": {error} It was set to {field.default}.'
-        )
-        return field.default
+        troubles.append(f'The link\'s "{name}" is "{short(text, _MOST_ECHOED)}": {error} It was set to {default}.')
+        return default
 
 
 def link_troubles() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 
 import streamlit as st
 from PIL import Image
@@ -13,7 +14,8 @@ from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError, UnknownEpisode
 from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
-from pages.components.format import number, reason_in_words, signed, status_badge
+from pages.components.format import number, reason_in_words, signed, status_badge, words
+from pages.components.model_live import is_of_a_model, show_last_decision
 from pages.components.plain import plain, short
 from pages.components.state import store
 
@@ -22,7 +24,7 @@ _LARGE_CELL_PX = 48
 _SAID = "run-said"
 _LARGEST_PX = 640
 _MOST_OF_A_REASON = 160
-_ROW_WIDTHS = (1.5, 1.3, 2.6, 1.2, 1.3, 1.1, 1.6)
+_ROW_WIDTHS = (1.2, 2.0, 2.7, 1.1, 1.25, 1.0, 1.5)
 
 
 def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
@@ -44,7 +46,32 @@ def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]
     return [by_id[id_] for id_ in ids]
 
 
-def episode_card(row: EpisodeSummary, per_seed: int, *, alone: bool = False) -> None:
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a rollout had played when one of its episodes stood where it stands now: what the caps count."""
+
+    steps: int
+    decisions: int
+
+
+def played_by(rows: tuple[EpisodeSummary, ...]) -> dict[str, Played]:
+    """For each episode of a run, by its id. A rollout that goes on in further worlds has several; they add up."""
+    so_far: dict[tuple[int, int], Played] = {}
+    found: dict[str, Played] = {}
+    for row in sorted(rows, key=lambda row: row.world_episode):
+        before = so_far.get((row.seed, row.group_index), Played(0, 0))
+        now = Played(before.steps + row.n_steps, before.decisions + row.n_decisions)
+        found[row.id] = so_far[row.seed, row.group_index] = now
+    return found
+
+
+def prepare_frames(rows: list[EpisodeSummary], *, alone: bool) -> None:
+    """Draw the cards' frames before anything of the page is, so that its head and its cards come together."""
+    for row in rows:
+        _newest_frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
+
+
+def episode_card(row: EpisodeSummary, per_seed: int, played: Played, *, alone: bool = False) -> None:
     """One episode with its current frame. `alone`: it has the page's whole width."""
     with st.container(border=True, key=f"card-{row.id}"):
         left, right = st.columns([2, 3] if alone else [5, 6], vertical_alignment="top")
@@ -55,24 +82,27 @@ def episode_card(row: EpisodeSummary, per_seed: int, *, alone: bool = False) -> 
                 st.markdown(f"**{episode_name(row, per_seed)}**", width="content")
                 st.space("stretch")
                 _badge(row)
-            st.progress(_share(row), text=_progress_in_words(row))
+            _show_progress(row, played)
             st.html(_figures(row))
+            if is_of_a_model(row):
+                show_last_decision(row)
             st.html(_all_achievements(row) if alone else _newest_unlocks(row))
             with st.container(horizontal=True, vertical_alignment="center", key=f"actions-{row.id}"):
                 _open_link(row)
                 _stop_button(row, "card")
                 if row.status.is_over:
-                    st.caption(plain(short(_why(row), _MOST_OF_A_REASON)), width="content")
+                    st.caption(plain(short(_why(row), _MOST_OF_A_REASON)))
 
 
-def episode_row(row: EpisodeSummary, per_seed: int) -> None:
+def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
     """One episode in a line."""
     with st.container(key=f"row-{row.id}"):
         cells = st.columns(_ROW_WIDTHS, vertical_alignment="center")
         cells[0].html(f'<div class="cs-cell">{episode_name(row, per_seed)}</div>')
         with cells[1]:
             _badge(row)
-        cells[2].progress(_share(row), text=_progress_in_words(row))
+        with cells[2]:
+            _show_progress(row, played)
         values = (signed(row.env_return), signed(row.shaped_return), f"{len(row.achievements)} / {len(ACHIEVEMENTS)}")
         for cell, value in zip(cells[3:6], values, strict=True):
             cell.html(f'<div class="cs-cell cs-end">{value}</div>')
@@ -89,7 +119,7 @@ def episode_row(row: EpisodeSummary, per_seed: int) -> None:
 def row_headings() -> None:
     """What the columns of `episode_row` are."""
     cells = st.columns(_ROW_WIDTHS, vertical_alignment="bottom")
-    names = ("Episode", "Status", "Steps", "Env return", "Shaped return", "Achieved", "")
+    names = ("Episode", "Status", "Progress", "Env return", "Shaped return", "Achieved", "")
     for cell, name, end in zip(cells, names, (False, False, False, True, True, True, True), strict=True):
         cell.html(f'<div class="cs-cell cs-muted{" cs-end" if end else ""}">{name}</div>')
 
@@ -108,26 +138,38 @@ def _badge(row: EpisodeSummary) -> None:
     if row.status is EpisodeStatus.RUNNING and row.stop_requested:
         st.badge("◼ stopping", color="orange")
         return
-    text, colour = status_badge(row.status)
+    text, colour = status_badge(row.status, row.stop_reason)
     why = plain(_why(row)) if row.status.is_over else None
     st.badge(text, color=colour, help=why)  # pyright: ignore[reportArgumentType]
 
 
 def _why(row: EpisodeSummary) -> str:
-    reason = reason_in_words(row.stop_reason)
+    reason = reason_in_words(row.stop_reason, row.spec.on_done)
     sentence = f"{reason[:1].upper()}{reason[1:]}."
     return f"{sentence} {row.error.detail}" if row.error else sentence
 
 
-def _share(row: EpisodeSummary) -> float:
-    limits = row.spec.limits
-    return min(1.0, max(row.n_steps / limits.max_steps, row.n_decisions / limits.max_decisions))
+def _show_progress(row: EpisodeSummary, played: Played) -> None:
+    share, said = progress_of(row, played)
+    st.progress(share, text=said)
 
 
-def _progress_in_words(row: EpisodeSummary) -> str:
+def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
+    """How near the nearest cap is, and which one that is.
+
+    Caps count over all worlds of a rollout; what was played in this one is said too, where that differs.
+    """
     if row.status is EpisodeStatus.QUEUED:
-        return "waits for a worker"
-    return f"{number(row.n_steps)} of {number(row.spec.limits.max_steps)} steps"
+        return 0.0, "waits for a worker"
+    limits = row.spec.limits
+    of_steps, of_decisions = played.steps / limits.max_steps, played.decisions / limits.max_decisions
+    if of_steps >= of_decisions:
+        said = f"{number(played.steps)} of {number(limits.max_steps)} steps"
+        rest = "" if played.steps == row.n_steps else f" · {number(row.n_steps)} here"
+    else:
+        said = f"{number(played.decisions)} of {number(limits.max_decisions)} decisions"
+        rest = f" · {number(row.n_steps)} steps" + ("" if played.steps == row.n_steps else " here")
+    return min(1.0, max(of_steps, of_decisions)), said + rest
 
 
 def _figures(row: EpisodeSummary) -> str:
@@ -141,14 +183,13 @@ def _figures(row: EpisodeSummary) -> str:
 
 
 def _newest_unlocks(row: EpisodeSummary) -> str:
-    newest_first = [name.replace("_", " ") for name in reversed(row.achievements) if name in ACHIEVEMENTS]
+    newest_first = [words(name) for name in reversed(row.achievements) if name in ACHIEVEMENTS]
     return f'<div class="cs-unlocks">{", ".join(newest_first) or "nothing unlocked yet"}</div>'
 
 
 def _all_achievements(row: EpisodeSummary) -> str:
     chips = "".join(
-        f"<span{' class=cs-done' if name in row.achievements else ''}>{name.replace('_', ' ')}</span>"
-        for name in ACHIEVEMENTS
+        f"<span{' class=cs-done' if name in row.achievements else ''}>{words(name)}</span>" for name in ACHIEVEMENTS
     )
     return f'<div class="cs-chips">{chips}</div>'
 
@@ -184,15 +225,19 @@ def show_what_was_said() -> None:
 
 def _show_frame(row: EpisodeSummary, cell: int) -> None:
     """The newest frame, or words in a space of its size, so that nothing moves when it comes."""
-    view = row.spec.env.view
-    picture = None
-    if row.status is not EpisodeStatus.QUEUED:
-        picture = _drawn(store(), row.id, row.n_steps, view, _size(view, cell), (row.seed, row.world_episode))
+    picture = _newest_frame(row, cell)
     if picture is not None:
         st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
         return
     words, moves = _FRAMES_TO_COME.get(row.status, ("no frame was recorded", False))
     st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{words}</span></div>')
+
+
+def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:
+    if row.status is EpisodeStatus.QUEUED:
+        return None
+    view = row.spec.env.view
+    return _drawn(store(), row.id, row.n_steps, view, _size(view, cell), (row.seed, row.world_episode))
 
 
 _FRAMES_TO_COME = {

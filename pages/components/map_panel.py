@@ -28,7 +28,8 @@ def show_map(spec: EpisodeSpec, track: Track, frame: int, key: str) -> None:
     figure = charts.world_map(picture, spec.env.area, track.positions, reached, charts.theme())
     st.caption(
         f"The ground is the world after reset, not at step {reached:,}: what was collected, built or moved since is "
-        "not drawn. Yellow: the path up to this step. White: what follows."
+        "not drawn. Yellow line: the path up to this step. White line: what follows. White ring: the start. Red dot: "
+        "the player at this step."
     )
     charts.show(figure, key=f"map-{key}", alt="The world after reset from above with the path walked")
 

@@ -1,20 +1,33 @@
-"""A policy's own settings, drawn from the fields of its parameter record."""
+"""A policy's own settings, drawn from the fields of its parameter record; a language model has its own form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import Field, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any
 
 import streamlit as st
 
 from core.policies import POLICIES, PolicyKind
-from core.policies.params import Number, OneOf, Whole, Words, kind_of
-from core.types import PolicySpec
+from core.types import Budget, PolicySpec
 from pages.components.launch_state import PREFIX, keep
+from pages.components.model_form import budget_form, model_settings
+from pages.components.param_field import param_field
 
 _IN_A_ROW = 2
-_SHORT = 1_000  # characters that fit a line's field
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """What the form says of the policy, not yet checked.
+
+    max_actions: how many actions one call may hold. budget: what its model calls may come to; open where there are
+    none.
+    """
+
+    spec: PolicySpec
+    max_actions: int
+    budget: Budget = Budget()
 
 
 def policy_picker() -> str:
@@ -29,14 +42,22 @@ def policy_picker() -> str:
     )
 
 
-def policy_settings(name: str) -> tuple[PolicySpec, int]:
-    """Draw the settings of that policy; the specification they say, and how many actions one call may hold."""
+def policy_settings(name: str) -> PolicyChoice:
+    """Draw the settings of that policy."""
     kind = POLICIES[name]
     st.caption(kind.description)
+    if name == "llm":
+        params = model_settings()
+        budget = budget_form()
+        return PolicyChoice(PolicySpec(name, params), _max_actions(), budget)
     own = fields(kind.params)
     if own:
         st.markdown(f"**What the {kind.label.lower()} policy does**")
     params = {spec.name: value for row in _rows(own) for spec, value in _row(kind, row)}
+    return PolicyChoice(PolicySpec(name, params), _max_actions())
+
+
+def _max_actions() -> int:
     st.markdown("**What this launch lets any policy do**")
     allowed, _ = st.columns(2)
     max_actions = allowed.number_input(
@@ -45,9 +66,9 @@ def policy_settings(name: str) -> tuple[PolicySpec, int]:
         key=keep("max_actions", 5),
         persist_state="session",
         help="Whatever the policy is. Actions of a call beyond this number are not played; they are recorded as "
-        "dropped. A policy that knows the limit, as the scripted and the random one do, asks for no more.",
+        "dropped. A policy that knows the limit asks for no more: all those offered here do.",
     )
-    return PolicySpec(name, params), int(max_actions)
+    return int(max_actions)
 
 
 def _rows(own: Sequence[Field[Any]]) -> list[Sequence[Field[Any]]]:
@@ -57,22 +78,5 @@ def _rows(own: Sequence[Field[Any]]) -> list[Sequence[Field[Any]]]:
 def _row(kind: PolicyKind, specs: Sequence[Field[Any]]) -> Iterator[tuple[Field[Any], Any]]:
     for column, spec in zip(st.columns(_IN_A_ROW), specs, strict=False):
         with column:
-            yield spec, _setting(kind, spec)
-
-
-def _setting(kind: PolicyKind, spec: Field[Any]) -> Any:
-    options: dict[str, Any] = {
-        "key": keep(f"param_{kind.name}_{spec.name}", spec.default),
-        "persist_state": "session",
-        "help": f"A setting of the {kind.label.lower()} policy itself. {spec.metadata['description']}",
-    }
-    label = spec.metadata["label"]
-    match kind_of(spec):
-        case Whole(low, high):
-            return st.number_input(label, min_value=low, max_value=high, **options)
-        case Number(low, high):
-            return st.number_input(label, min_value=float(low), max_value=float(high), **options)
-        case OneOf(names):
-            return st.selectbox(label, names, **options)
-        case Words(most):
-            return st.text_area(label, **options) if most > _SHORT else st.text_input(label, **options)
+            about = f"A setting of the {kind.label.lower()} policy itself."
+            yield spec, param_field(kind.name, spec, about=about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,6 +13,7 @@ from core import data
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
+from pages.components.format import words
 from pages.components.launch_state import PREFIX, keep
 
 _WITHOUT_TABLES = ("consistent",)
@@ -113,11 +114,11 @@ def _with_tables(config: RewardConfig) -> RewardConfig:
         enabled=config.enabled,
         step_beta=config.step_beta,
         params=config.params,
-        weights=_filled(achievements, "achievement", "weight"),
-        k_limits=_filled(achievements, "achievement", "limit"),
-        inventory_weights=_others(data.inventory_weights(), ITEMS) | _filled(inventory, "item", "weight"),
+        weights=_filled(ACHIEVEMENTS, achievements["weight"]),
+        k_limits=_filled(ACHIEVEMENTS, achievements["limit"]),
+        inventory_weights=_others(data.inventory_weights(), ITEMS) | _filled(ITEMS, inventory["weight"]),
         achievement_count_weights=_others(data.achievement_count_weights(), ACHIEVEMENTS)
-        | _filled(achievements, "achievement", "count"),
+        | _filled(ACHIEVEMENTS, achievements["count"]),
         default_inventory_weight=default_item,
         default_achievement_count_weight=default_count,
     )
@@ -142,7 +143,7 @@ def _default_achievements() -> pd.DataFrame:
     counts = data.achievement_count_weights()
     return pd.DataFrame(
         {
-            "achievement": ACHIEVEMENTS,
+            "achievement": [words(name) for name in ACHIEVEMENTS],
             "weight": pd.array([None] * len(ACHIEVEMENTS), dtype="Float64"),
             "limit": pd.array([None] * len(ACHIEVEMENTS), dtype="Int64"),
             "count": pd.array([counts.get(name) for name in ACHIEVEMENTS], dtype="Float64"),
@@ -152,7 +153,8 @@ def _default_achievements() -> pd.DataFrame:
 
 def _default_inventory() -> pd.DataFrame:
     weights = data.inventory_weights()
-    return pd.DataFrame({"item": ITEMS, "weight": pd.array([weights.get(name) for name in ITEMS], dtype="Float64")})
+    items = [words(name) for name in ITEMS]
+    return pd.DataFrame({"item": items, "weight": pd.array([weights.get(name) for name in ITEMS], dtype="Float64")})
 
 
 @dataclass(frozen=True)
@@ -216,8 +218,9 @@ def _reset_tables() -> None:
     st.session_state[f"{PREFIX}tables_revision"] = st.session_state.get(f"{PREFIX}tables_revision", 0) + 1
 
 
-def _filled(table: pd.DataFrame, name: str, value: str) -> dict[str, Any]:
-    return dict(table.loc[table[value].notna(), [name, value]].itertuples(index=False, name=None))
+def _filled(names: Sequence[str], column: Iterable[Any]) -> dict[str, Any]:
+    """The cells that are not empty. The rows of a table are those of `names`, which it shows as words."""
+    return {name: value for name, value in zip(names, column, strict=True) if pd.notna(value)}
 
 
 def _others(defaults: Mapping[str, float], shown: tuple[str, ...]) -> dict[str, float]:

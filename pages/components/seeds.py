@@ -109,8 +109,9 @@ def _picked_line() -> None:
     elsewhere = [seed for seed in picked if seed not in shown]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="launch-picked"):
         if picked:
-            several = f" ({len(picked):,} seeds)" if len(picked) > 1 else ""
-            st.markdown(f"Picked: **{plain(short(seeds_text(picked), _MOST_OF_A_LINE))}**{several}", width="content")
+            seeds = "seed" if len(picked) == 1 else "seeds"
+            names = plain(short(seeds_text(picked), _MOST_OF_A_LINE))
+            st.markdown(f"Picked: {seeds} **{names}** ({len(picked):,} {seeds})", width="content")
         else:
             st.markdown("Picked: none yet. Tick worlds, or type seeds on the right.", width="content")
         st.space("stretch")
@@ -222,13 +223,14 @@ def _show_status(place: DeltaGenerator, fitting: int, known: int, missing: list[
         text = f"Making world {missing[0]}: {known} of {total} are ready, the rest follow. Any can be picked already."
         bar = f'<i class="cs-on" style="--share: {100 * known / total:.0f}%"></i>'
     else:
-        text, bar = (f"{total} worlds" if fitting == total else f"{fitting} of {total} worlds"), "<i></i>"
+        worlds = "world" if total == 1 else "worlds"
+        text, bar = (f"{total} {worlds}" if fitting == total else f"{fitting} of {total} {worlds}"), "<i></i>"
     place.html(f'<div class="cs-making">{text}{bar}</div>')
 
 
 def _legend() -> str:
     return (
-        f'<div class="cs-legend">Within {RADIUS} cells of the start (the white frame): '
+        f'<div class="cs-legend">Within {RADIUS} cells of the start (the white diamond): '
         f"{icon('tree')}trees, {icon('cow')}cows, {icon('zombie')}zombies and skeletons.<br>"
         f"Cells from the start to the nearest: {', '.join(f'{icon(name)}{name}' for name in RESOURCES)}.</div>"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from core.env.rules import VITALS
+from core.evidence import attempts_ms, waited_ms
 from core.store import DecisionSummary
-from core.types import Decision, RewardComponent, RewardConfig
-from pages.components.format import ms, signed
+from core.types import Decision, ModelCall, RewardComponent, RewardConfig
+from pages.components.format import ms, signed, words
 
 
 def component_label(component: RewardComponent) -> str:
@@ -12,19 +14,21 @@ def component_label(component: RewardComponent) -> str:
     endings = {"achievement": "unlock", "inventory": "in inventory", "achievement_count": "count"}
     if component.kind == "indicator":
         return "any unlock"
-    return f"{component.name} {endings.get(component.kind, f'({component.kind})')}"
+    if _is_vital(component):
+        return component.name
+    return f"{words(component.name)} {endings.get(component.kind, f'({component.kind})')}"
 
 
 def component_phrase(component: RewardComponent) -> str:
-    """What it paid and for what, such as `wood +1 in inventory × 0.10`."""
-    name, rise, weight = component.name, _whole(component.delta), _weight(component.weight)
+    """What it paid and for what, such as `wood +1 in inventory × 0.10`, `health +1 × 0.05`."""
+    name, rise, weight = words(component.name), _whole(component.delta), _weight(component.weight)
     match component.kind:
         case "indicator":
             return f"at least one unlock {weight}"
         case "achievement":
             return f"{name} unlock {weight}"
         case "inventory":
-            return f"{name} {rise} in inventory × {weight}"
+            return f"{name} {rise}{'' if _is_vital(component) else ' in inventory'} × {weight}"
         case "achievement_count":
             return f"{name} count {rise} × {weight}"
         case _:
@@ -42,7 +46,7 @@ def reward_sentence(decision: Decision, config: RewardConfig) -> str:
     if not parts:
         return f"{earned}: {_nothing_paid(decision, config)}"
     inside = " + ".join(component_phrase(part) for part in parts)
-    return f"{earned} = {_lambda(decision.reward.effective_lambda)} × ({inside})"
+    return f"{earned} = λ {_lambda(decision.reward.effective_lambda)} × ({inside})"
 
 
 def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
@@ -53,7 +57,7 @@ def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
     credited = {part.name for part in decision.reward.components if part.kind == "achievement"}
     if config.is_active and any(part.kind == "achievement" for part in decision.reward.components):
         unpaid = [name for name in decision.unlocked if name not in credited]
-        notes += [f"{name} was unlocked and not paid: its limit of credits was reached." for name in unpaid]
+        notes += [f"{words(name)} was unlocked and not paid: its limit of credits was reached." for name in unpaid]
     return tuple(notes)
 
 
@@ -74,19 +78,32 @@ def env_reward_sentence(decision: Decision) -> str:
     return f"Crafter itself paid {signed(decision.env_reward)}{reason}."
 
 
-def timing_sentence(decision: DecisionSummary) -> str:
-    """How long the decision took, in parts."""
-    parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision))
+def timing_sentence(decision: DecisionSummary, call: ModelCall | None = None) -> str:
+    """How long the decision took, in parts; those of its model call where it had one."""
+    parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision, call))
     return f"Decision {decision.index} took {ms(total_ms(decision))}: {parts}"
 
 
-def timing_parts(decision: DecisionSummary) -> tuple[tuple[str, float | None], ...]:
+def timing_parts(decision: DecisionSummary, call: ModelCall | None = None) -> tuple[tuple[str, float | None], ...]:
     """The parts of a decision in order, in milliseconds; storing is None until it is known."""
     return (
-        ("inference", decision.inference_ms),
+        *_inference_parts(decision.inference_ms, call),
         ("environment", decision.env_step_ms),
         ("overhead", decision.overhead_ms),
         ("store", decision.store_ms),
+    )
+
+
+def _inference_parts(inference_ms: float, call: ModelCall | None) -> tuple[tuple[str, float], ...]:
+    """Inference as a whole, or as the model's HTTP requests, the waits between them, and what is left of it."""
+    calls = [each for each in call.all_calls if each.attempts] if call else []
+    if not calls:
+        return (("inference", inference_ms),)
+    asked, waited = sum(map(attempts_ms, calls)), sum(map(waited_ms, calls))
+    return (
+        ("model requests", asked),
+        ("waiting between them", waited),
+        ("rest of inference", max(0.0, inference_ms - asked - waited)),
     )
 
 
@@ -118,9 +135,19 @@ def _nothing_paid(decision: Decision, config: RewardConfig) -> str:
         return "it took no step, so nothing changed."
     if config.strategy == "consistent":
         return "it unlocked no achievement, and this strategy pays for nothing else."
+    falls = "; falls are never charged" if _something_fell(decision) else ""
     if decision.unlocked:
-        return "what it unlocked had reached its limit of credits, and nothing else that pays rose."
-    return "it unlocked nothing, and no inventory entry or achievement count rose."
+        return f"what it unlocked had reached its limit of credits, and nothing else that pays rose{falls}."
+    return f"it unlocked nothing, and no inventory entry or achievement count rose{falls}."
+
+
+def _something_fell(decision: Decision) -> bool:
+    now = decision.after.inventory
+    return any(now.get(name, 0) < amount for name, amount in decision.before.inventory.items())
+
+
+def _is_vital(component: RewardComponent) -> bool:
+    return component.kind == "inventory" and component.name in VITALS
 
 
 def _lambda(value: float) -> str:

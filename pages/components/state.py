@@ -16,6 +16,7 @@ _MOST_OF_AN_ERROR = 2_000
 
 def settings() -> Settings:
     """The settings, read anew. A value that cannot be used stops the page with a sentence."""
+    st.secrets.load_if_toml_exists()  # those at its root become environment variables: keys, for workers too
     try:
         return load_settings()
     except InvalidConfig as error:

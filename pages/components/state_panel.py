@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.env.rules import ACHIEVEMENTS, ITEMS, MAX_ITEM, VITALS
 from core.types import StateFacts
+from pages.components.format import words
 from pages.components.icons import icon
 
 _VITAL_COLOURS = {"health": "#ef5b62", "food": "#d9822b", "drink": "#4b8df8", "energy": "#2fb574"}
@@ -89,7 +90,7 @@ def _item(name: str, facts: StateFacts, before: StateFacts) -> str:
     value = facts.inventory.get(name, 0)
     style = "" if value else " none"
     return (
-        f'<div class="cell{style}">{icon(name)}<span class="name">{_words(name)}</span>'
+        f'<div class="cell{style}">{icon(name)}<span class="name">{words(name)}</span>'
         f'<span class="value">{value}{_change(value, before.inventory.get(name, 0))}</span></div>'
     )
 
@@ -99,7 +100,7 @@ def _achievement(name: str, step: int | None, frame: int) -> str:
     when = "never" if step is None else f"step {step + 1:,}"
     style = "got" if reached else "none"
     return (
-        f'<div class="cell {style}"><span class="mark"></span><span class="name">{_words(name)}</span>'
+        f'<div class="cell {style}"><span class="mark"></span><span class="name">{words(name)}</span>'
         f'<span class="step">{when}</span></div>'
     )
 
@@ -113,7 +114,3 @@ def _in_order(unlocks: Mapping[str, int]) -> list[str]:
 def _change(now: int, before: int) -> str:
     change = f"{now - before:+d}".replace("-", "−")
     return f' <span class="change">{change}</span>' if now != before else ""
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

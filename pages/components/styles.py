@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 _BASE = """
+/* Nothing moves aside when a scroll bar comes or goes. */
+[data-testid="stMain"] { scrollbar-gutter: stable; }
 [data-testid="stMainBlockContainer"] { padding: 4rem 2rem 2.5rem; }
 /* Boxes that take the focus when the page is clicked: a ring belongs around what can be used. */
 :is([data-testid="stMain"], [data-testid="stTabPanel"]):is(:focus, :focus-visible) { outline: none; box-shadow: none; }
@@ -75,13 +77,22 @@ _LIVE = """
 :is([class*="st-key-card-"], [class*="st-key-row-"], .st-key-run-totals) [data-stale="true"] { opacity: 1 !important; }
 [class*="st-key-row-"] { min-height: 2.55rem; justify-content: center; }
 [class*="st-key-actions-"] { min-height: 2.5rem; }
-[class*="st-key-actions-"], [class*="st-key-run-line-"] { flex-wrap: nowrap; }
-:is([class*="st-key-actions-"], [class*="st-key-ways-"], [class*="st-key-run-line-"], .st-key-run-head)
+[class*="st-key-actions-"], [class*="st-key-run-title-"] { flex-wrap: nowrap; }
+:is([class*="st-key-actions-"], [class*="st-key-ways-"], [class*="st-key-run-title-"], .st-key-run-head)
   [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; background: none; white-space: nowrap; }
 [class*="st-key-ways-"] { flex-wrap: nowrap; }
-[class*="st-key-run-line-"] > :has([data-testid="stText"]) { flex-shrink: 1; min-width: 0; }
-[class*="st-key-run-line-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+[class*="st-key-run-line-"] { position: relative; padding: 0.6rem 0.9rem; }
+[class*="st-key-run-line-"]:hover { border-color: rgba(16, 185, 129, 0.6); }
+[class*="st-key-run-line-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  font-size: 0.88rem; opacity: 0.8; }
 [class*="st-key-run-line-"] [data-testid="stCaptionContainer"] { white-space: nowrap; }
+/* The whole card is its title's link. */
+[class*="st-key-run-line-"] :is([data-testid="stElementContainer"], [data-testid="stPageLink"],
+  [data-testid="stPageLink-NavLink"], [data-testid="stLayoutWrapper"], [data-testid="stHorizontalBlock"],
+  [data-testid="stVerticalBlock"], [data-testid="stPageLink"] *) { position: static; }
+[class*="st-key-run-line-"] [data-testid="stPageLink-NavLink"]::after { content: ""; position: absolute; inset: 0;
+  z-index: 1; }
+.st-key-run-head [data-testid="stButton"] button { padding: 0; min-height: 0; color: #0d9f73; }
 .st-key-run-head h1 { padding-bottom: 0; }
 .cs-chips { display: flex; flex-wrap: wrap; gap: 0.4rem; font-size: 0.82rem; }
 .cs-chips span { padding: 0.1rem 0.5rem; border-radius: 6px; border: 1px solid rgba(128, 140, 155, 0.3); opacity: 0.6;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.store import DecisionSummary
+from core.types import ModelCall
 from pages.components import charts
 from pages.components.sentences import timing_sentence
 from pages.components.track import Track
@@ -14,14 +15,19 @@ _MEANINGS = (
     "until it was ready to be stored, store its transaction (known only once the next decision is written)."
 )
 
+_MODEL_MEANINGS = (
+    "Of the inference, model requests are the HTTP requests themselves, waiting is between them where they were "
+    "repeated, and the rest is making the prompt and reading the answer."
+)
 
-def show_timing(decision: DecisionSummary, track: Track, key: str) -> None:
-    """Draw the tab for one decision."""
+
+def show_timing(decision: DecisionSummary, track: Track, key: str, call: ModelCall | None = None) -> None:
+    """Draw the tab for one decision. call: its model call, where it had one."""
     theme = charts.theme()
-    sentence = timing_sentence(decision)
+    sentence = timing_sentence(decision, call)
     with st.container(border=True):
         st.text(sentence)
-    charts.show(charts.decision_timing(decision, theme), key=f"parts-{key}", alt=sentence)
+    charts.show(charts.decision_timing(decision, theme, call), key=f"parts-{key}", alt=sentence)
     figure, size = charts.timing_strip(track.decisions, decision.index, theme)
     st.caption(
         "All decisions, the current one marked"
@@ -29,4 +35,4 @@ def show_timing(decision: DecisionSummary, track: Track, key: str) -> None:
         else f"All decisions: each column is the slowest of {size} in a row, or the current one (marked)"
     )
     charts.show(figure, key=f"strip-{key}", alt="Time of every decision in its parts", seeks="decisions")
-    st.caption(_MEANINGS)
+    st.caption(_MEANINGS if call is None else f"{_MEANINGS} {_MODEL_MEANINGS}")

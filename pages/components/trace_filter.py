@@ -9,11 +9,13 @@ from datetime import UTC, date, datetime, time, timedelta
 import streamlit as st
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import InvalidInput, did_you_mean
+from core.errors import InvalidInput, UnknownEpisode, did_you_mean
 from core.plan import parse_seeds
 from core.store import EpisodeFilter
 from core.types import EpisodeStatus
+from pages.components.format import short_id, words
 from pages.components.plain import plain, short
+from pages.components.state import store
 
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("policy", "status", "achievements"), ()),
@@ -23,12 +25,14 @@ _EMPTY: dict[str, object] = {
 _STATUSES = tuple(status.value for status in EpisodeStatus)
 _MOST_OF_A_NAME = 60
 _MOST_LISTED = 8
+_RUN = "run"
 _A_DAY = "a day such as 2026-03-01"
 
 
 def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
     """Draw the bar; the filter it says. What cannot be used is said and left out, and the others apply."""
     ignored = _ignored_of_the_link(policies)  # before the widgets: they take such values out of the URL
+    _take_stored_names()
     with st.container(border=True):
         top = st.columns([1.3, 1.6, 1.2, 2.2])
         chosen_policies = top[0].multiselect(
@@ -37,7 +41,12 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
         statuses = top[1].multiselect("Status", _STATUSES, key="status", bind="query-params", placeholder="Any")
         seeds_text = top[2].text_input("Seeds", key="seeds", bind="query-params", placeholder="0-9, 42")
         achievements = top[3].multiselect(
-            "Achievements (all of)", ACHIEVEMENTS, key="achievements", bind="query-params", placeholder="Any"
+            "Achievements (all of)",
+            ACHIEVEMENTS,
+            key="achievements",
+            bind="query-params",
+            placeholder="Any",
+            format_func=words,
         )
         low = st.columns([1, 1, 1, 1, 1], vertical_alignment="bottom")
         min_reward = low[0].number_input(
@@ -53,7 +62,9 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
         try:
             seeds = parse_seeds(seeds_text) if seeds_text and seeds_text.strip() else ()
         except InvalidInput as error:
-            st.error(f"The seeds are not filtered by: {plain(str(error))}")
+            reason = str(error)
+            st.error(f"The seeds filter is left out, because {plain(reason[:1].lower() + reason[1:])}")
+        run_id = _only_run(ignored)
         if ignored:
             st.warning(plain(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
     return EpisodeFilter(
@@ -65,7 +76,37 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
         max_reward=_finite(max_reward),
         created_after=_start_of(since),
         created_before=_start_of(until + timedelta(days=1)) if until and until < date.max else None,
+        run_id=run_id,
     )
+
+
+def _only_run(ignored: list[str]) -> str | None:
+    """The one run whose episodes the link asks for: said with a way to it and a way to all of them."""
+    asked = st.query_params.get(_RUN)
+    if not asked:
+        return None
+    try:
+        run = store().run(asked)
+    except UnknownEpisode:
+        ignored.append(f'run "{_named(asked)}" (none is stored under that id)')
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", key="only-run"):
+        name = short(run.name, _MOST_OF_A_NAME) if run.name else short_id(run.id)
+        st.markdown("Only the episodes of", width="content")
+        st.page_link("pages/run.py", label=f"Run: {plain(name)}", query_params={"id": run.id}, width="content")
+        st.button("Show all runs", key="clear_run", on_click=_clear_run)
+    return run.id
+
+
+def _clear_run() -> None:
+    st.query_params.pop(_RUN, None)
+
+
+def _take_stored_names() -> None:
+    """A link may also name achievements as they are stored; the widget itself knows them as it shows them."""
+    named = [name for name in st.query_params.get_all("achievements") if name in ACHIEVEMENTS]
+    if named and "achievements" not in st.session_state:
+        st.session_state["achievements"] = named
 
 
 def _named(policy: str) -> str:
@@ -77,17 +118,17 @@ def _ignored_of_the_link(policies: Sequence[str]) -> list[str]:
     return [
         *_not_among("policy", [_named(policy) for policy in policies]),
         *_not_among("status", _STATUSES),
-        *_not_among("achievements", ACHIEVEMENTS),
+        *_not_among("achievements", [words(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
         *(said for name in ("min_reward", "max_reward") for said in _unreadable(name, _is_number, "a number")),
         *(said for name in ("since", "until") for said in _unreadable(name, _is_day, _A_DAY)),
     ]
 
 
-def _not_among(name: str, accepted: Sequence[str]) -> list[str]:
+def _not_among(name: str, accepted: Sequence[str], also: Sequence[str] = ()) -> list[str]:
     return [
         f'{name} "{_named(given)}" ({_nearest(given, accepted)}{_accepted(accepted)})'
         for given in st.query_params.get_all(name)
-        if given and given not in accepted
+        if given and given not in accepted and given not in also
     ]
 
 
@@ -137,3 +178,4 @@ def _clear() -> None:
     """Bound widgets own their part of the URL, so it empties with them."""
     for key, value in _EMPTY.items():
         st.session_state[key] = value
+    _clear_run()

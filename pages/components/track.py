@@ -8,6 +8,7 @@ from itertools import accumulate
 import streamlit as st
 
 from core.errors import InvalidInput
+from core.evidence import ModelTotals, model_totals
 from core.store import DecisionSummary, EpisodeSummary, TraceStore
 from core.types import Decision, Episode, StateRecord
 from pages.components.plain import shown
@@ -24,7 +25,7 @@ class Track:
     player: what the player draws; None where there is no frame or where the frames are damaged (`problem` says so).
     positions: (x, y) at each frame. unlocks: achievement -> index of the step that unlocked it, in order.
     env_totals: the environment's rewards summed up, at each frame. shaped_totals: the shaped ones, at each decision's
-    end.
+    end. model: what its model calls come to; None where no model was asked.
     """
 
     initial: StateRecord | None
@@ -35,6 +36,7 @@ class Track:
     unlocks: dict[str, int]
     env_totals: tuple[float, ...]
     shaped_totals: tuple[float, ...]
+    model: ModelTotals | None
 
     @property
     def frames(self) -> int:
@@ -63,6 +65,7 @@ def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, statu
         unlocks=episode.unlock_steps,
         env_totals=tuple(accumulate((step.env_reward for step in episode.steps), initial=0.0)),
         shaped_totals=tuple(accumulate(decision.reward for decision in decisions)),
+        model=model_totals(episode.decisions),
     )
 
 

@@ -55,6 +55,46 @@ def test_nothing_moves_when_the_replay_check_has_its_answer(page: Page) -> None:
     assert page.locator("canvas.view").bounding_box() == before
 
 
+def test_a_decision_that_is_not_there_is_said_and_forgotten_when_another_is_shown(page: Page) -> None:
+    box = page.get_by_role("spinbutton", name="Decision")
+    before = box.input_value()
+    box.fill("999")
+    box.press("Enter")
+    expect(page.get_by_text("There is no 999: 0 to ")).to_be_visible()
+    expect(box).to_have_value(before)
+    page.get_by_role("button", name="Next ›").click()
+    expect(page.get_by_text("There is no 999")).to_have_count(0)
+    expect(box).to_have_value(str(int(before) + 1))
+
+
+def test_the_keys_work_at_once_after_an_unlock_was_chosen(page: Page) -> None:
+    page.get_by_role("combobox", name="Go to an unlock").click()
+    page.get_by_role("option").first.click()
+    canvas = page.locator("canvas.view")
+    expect(canvas).not_to_have_attribute("data-step", "20")
+    page.wait_for_timeout(1_000)
+    there = int(canvas.get_attribute("data-step") or 0)
+    page.keyboard.press("ArrowRight")
+    expect(canvas).to_have_attribute("data-step", str(there + 1))
+
+
+def test_no_part_of_the_player_is_cut_by_the_fold(page: Page) -> None:
+    vitals = page.locator(".vitals").bounding_box()
+    assert vitals is None or vitals["y"] + vitals["height"] <= page.evaluate("window.innerHeight")
+
+
+def test_a_run_leads_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
+    page.get_by_role("link", name="Run: A run").click()
+    page.get_by_role("button", name="All runs").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    settle(page)
+    page.locator("[class*=st-key-run-line-]").click()  # in its middle: the whole card is the link
+    page.wait_for_url("**/run?id=*")
+    expect(page.get_by_role("heading", name="A run")).to_be_visible()
+    page.get_by_role("link", name="These episodes in Traces").click()
+    expect(page.get_by_role("button", name="Show all runs")).to_be_visible()
+
+
 def test_a_click_into_the_page_draws_no_ring_around_it(page: Page) -> None:
     page.mouse.click(5, 400)
     page.keyboard.press("ArrowRight")

@@ -78,6 +78,8 @@ MOVES = (
     (["Home", "]", "["], 0),
     (["u"], 36),
     (["u", "u"], 118),
+    (["u", "u", "Shift+U"], 36),
+    (["Shift+U"], 10),
 )
 
 
@@ -218,6 +220,7 @@ def test_the_keys_are_explained(show: Callable[..., Page]) -> None:
     page = show(step=10)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_text("1, 5, 10, 30, 60 frames a second")).to_be_visible()
     expect(page.get_by_text("leave this view")).to_be_hidden()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
@@ -299,6 +302,8 @@ def test_presenting_fills_the_window_with_frame_and_captions(show: Callable[...,
 
 def test_presenting_has_a_way_out_to_the_same_frame(show: Callable[..., Page]) -> None:
     page = show(step=36, present=1)
+    expect(page.get_by_text("leaves this view")).to_be_visible()
+    expect(page.get_by_text("leaves this view")).to_be_hidden(timeout=10_000)
     page.keyboard.press("?")
     expect(page.get_by_text("leave this view")).to_be_visible()
     page.keyboard.press("Escape")

@@ -95,7 +95,7 @@ def test_a_short_episode_has_a_column_for_each_decision():
 def test_the_path_is_split_at_the_frame():
     positions = [(5, 5), (5, 5), (6, 5), (6, 6), (7, 6)]
     figure = world_map("data:image/png;base64,", (64, 64), positions, 2, "dark")
-    ahead, _, walked, *_ = traces(figure)
+    _, ahead, _, walked, *_ = traces(figure)
     assert list(walked.customdata) == [0, 2]
     assert list(ahead.customdata) == [2, 3, 4]
     assert (walked.x[-1], walked.y[-1]) == (6.5, 5.5)

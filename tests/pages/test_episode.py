@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -159,6 +160,23 @@ def test_the_tool_call_is_shown_as_it_came_and_as_it_was_read(recorded: TraceSto
     assert decision.tool_calls[0].reasoning in texts(at)
 
 
+def test_actions_are_ticked_as_far_as_the_frame_is(recorded: TraceStore):
+    decision = next(d for d in recorded.load_episode(SCRIPTED).decisions if len(d.steps) > 2)
+    at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[1].index + 1)), "Tool call")
+    marks = "".join(re.findall(r"badge\[([✓▶·✕]) ", " ".join(element.value for element in at.markdown)))
+    assert "✓▶·" in marks
+
+
+def test_a_decision_that_is_not_there_is_said_with_the_range_and_the_number_is_put_back(recorded: TraceStore):
+    at = opened(id=SCRIPTED)
+    go_to(at, 9_999)
+    last = len(recorded.decisions(SCRIPTED)) - 1
+    assert f":red[There is no 9,999: 0 to {last}]" in [element.value for element in at.markdown]
+    assert selector(at).value == 0
+    button(at, "decision-forward").click().run()
+    assert "There is no" not in markdown(at)
+
+
 def test_every_tab_draws(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="9")
     assert "took" in " ".join(texts(on_tab(at, "Timing")))
@@ -245,7 +263,7 @@ def test_the_state_says_since_when_it_changed(recorded: TraceStore):
 
 def test_the_run_is_named_and_linked(recorded: TraceStore):
     links = {link.proto.label: link.proto for link in opened(id=SCRIPTED).get("page_link")}
-    assert "id=" + "f" * 32 in links["Run Recorded"].query_string
+    assert "id=" + "f" * 32 in links["Run: Recorded"].query_string
 
 
 @pytest.mark.parametrize("tab", ["Reward", "Tool call", "State"])
@@ -302,10 +320,11 @@ def test_a_step_that_is_not_there_is_said_and_the_episode_is_shown_all_the_same(
     assert selector(at).value == 0
 
 
-def test_no_id_offers_the_newest_episodes(recorded: TraceStore):
-    at = opened()
-    offers = [b for b in at.button if (b.key or "").startswith("offer-")]
-    assert len(offers) == 3
+def test_no_id_offers_the_newest_episodes_and_first_those_with_steps(recorded: TraceStore):
+    only_queued(recorded, spec_of(), "d" * 32)
+    offers = [b.key for b in opened().button if (b.key or "").startswith("offer-")]
+    assert len(offers) == 4
+    assert offers[-1] == "offer-" + "d" * 32
 
 
 def test_an_empty_store_explains_itself(data_dir: Path):
@@ -323,7 +342,7 @@ def test_a_failed_episode_says_what_went_wrong(hostile: str):
 def test_a_queued_episode_waits(empty: TraceStore):
     queued = only_queued(empty, spec_of())
     at = opened(id=queued.id)
-    assert any("waits for a worker" in text for text in texts(at))
+    assert any("waits for a worker" in caption.value for caption in at.caption)
     assert any("has not made a decision yet" in text for text in texts(at))
 
 
@@ -336,7 +355,7 @@ def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
     finished = run_episode(queued.spec, env, policy, RewardShaper(RewardConfig()), Unfinished(recorder))
     at = opened(id=queued.id)
     assert metrics(at)["Steps"] == str(finished.length)
-    assert any(text.startswith("Running:") for text in texts(at))
+    assert any(caption.value.startswith("Running:") for caption in at.caption)
     assert selector(at).value == 0
 
 

@@ -111,7 +111,7 @@ def test_it_opens_with_something_that_can_be_launched_and_is_seen_to_be_picked(s
     at = opened()
     assert at.text_input(key="launch_seeds").value == "0"
     assert at.checkbox(key="launch_pick_0").value
-    assert picked(at) == "Picked: **0**"
+    assert picked(at) == "Picked: seed **0** (1 seed)"
     assert at.button(key="launch_now").label == "Launch 1 episode"
     assert not at.button(key="launch_now").disabled
     assert "1 seed × 1 = 1" in summary(at)
@@ -185,12 +185,21 @@ def test_the_form_is_as_it_was_left_when_one_comes_back(stored: TraceStore):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("seven", "seven"), ("9-0", "backwards"), ("", "No seed"), ("0-2147483647", "2,147,483,648"), ("-1", "-1")],
+    [("seven", "seven"), ("9-0", "backwards"), ("0-2147483647", "2,147,483,648"), ("-1", "-1")],
 )
 def test_seeds_that_cannot_be_used_are_said_and_nothing_can_be_launched(stored: TraceStore, text: str, said: str):
     at = opened()
     checked(at.text_input(key="launch_seeds").set_value(text).run())
     assert any(plain(said) in error for error in errors(at))
+    assert at.button(key="launch_now").disabled
+
+
+def test_picks_that_are_cleared_are_no_error_and_nothing_can_be_launched(stored: TraceStore):
+    at = opened()
+    checked(at.button(key="launch_clear_picks").click().run())
+    assert not at.error
+    assert picked(at).startswith("Picked: none yet")
+    assert any("None is picked yet" in caption.value for caption in at.caption)
     assert at.button(key="launch_now").disabled
 
 
@@ -214,6 +223,14 @@ def test_a_world_without_cells_is_said(stored: TraceStore):
     checked(at.number_input(key="launch_width").set_value(0).run())
     assert any("area" in error for error in errors(at))
     assert at.button(key="launch_now").disabled
+
+
+def test_a_world_smaller_than_what_the_player_sees_is_said_and_can_be_launched(stored: TraceStore):
+    at = opened()
+    assert not at.warning
+    checked(at.number_input(key="launch_width").set_value(8).run())
+    assert "9 × 7 cells" in at.warning[0].value
+    assert not at.button(key="launch_now").disabled
 
 
 def test_lambda_zero_is_said_to_count_as_one(stored: TraceStore):
@@ -262,7 +279,7 @@ def test_a_typed_seed_is_picked_in_the_gallery(stored: TraceStore):
 
 def test_picked_seeds_that_the_gallery_does_not_show_are_named_and_can_be_shown(stored: TraceStore):
     at = opened(seeds="2, 7")
-    assert picked(at) == "Picked: **2, 7** (2 seeds)"
+    assert picked(at) == "Picked: seeds **2, 7** (2 seeds)"
     checked(at.button(key="launch_show_picked").click().run())
     assert at.text_input(key="launch_shown").value == "7, 0-3"
     assert at.checkbox(key="launch_pick_7").value
@@ -332,6 +349,8 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
     assert run.name == "Two short ones"
     assert address(at, "id") == run.id
     assert at.title[0].value == "Two short ones"
+    checked(at.switch_page("pages/launch.py").run())
+    assert at.text_input(key="launch_name").value == ""  # a name is for one launch
     deadline = time.monotonic() + WAIT_S
     while not all(row.status.is_over for row in stored.run_episodes(run.id)):
         assert time.monotonic() < deadline, "The worker never finished."
@@ -343,8 +362,9 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
 
 def test_how_long_it_takes_is_said_from_stored_episodes(recorded: TraceStore):
     at = opened(policy="scripted")
-    (takes,) = [caption for caption in at.caption if caption.value.startswith("Takes at most about")]
-    assert "the pace of the last 2 scripted episodes" in takes.proto.help
+    (takes,) = [caption for caption in at.caption if caption.value.startswith("Takes about")]
+    assert "at the pace of the last 2 scripted episodes, if all steps are used" in takes.value
+    assert "ms a step" in takes.proto.help
 
 
 def test_how_long_it_takes_is_not_guessed_without_any(stored: TraceStore):

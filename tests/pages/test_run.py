@@ -16,7 +16,7 @@ from core.errors import StoreUnavailable, UnknownEpisode
 from core.settings import load_settings
 from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from pages.components.live import episode_name, stage
+from pages.components.live import Played, episode_name, played_by, progress_of, stage
 from tests.pages.conftest import ROOT
 
 RECORDED_RUN = "f" * 32
@@ -140,6 +140,17 @@ def test_without_an_id_the_newest_runs_are_listed(recorded: TraceStore):
     at = opened(None)
     assert at.title[0].value == "Runs"
     assert "3 completed" in captions(at)
+    rows = recorded.run_episodes(RECORDED_RUN)
+    mean = sum(row.shaped_return for row in rows) / len(rows)
+    assert any(f"mean shaped return {mean:+.2f}" in text.value for text in at.text)
+
+
+def test_a_run_leads_to_all_runs_and_to_its_episodes_among_the_traces(recorded: TraceStore):
+    at = opened(RECORDED_RUN)
+    links = {link.proto.label: link.proto for link in at.get("page_link")}
+    assert f"run={RECORDED_RUN}" in links["These episodes in Traces"].query_string
+    at.button(key="all-runs").click().run()
+    assert at.title[0].value == "Runs"
 
 
 def test_an_empty_store_explains_itself(data_dir: Path):
@@ -230,10 +241,31 @@ def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monk
     monkeypatch.setattr(TraceStore, "runs", lambda self, limit: (run,))
     monkeypatch.setattr(TraceStore, "run_episodes", lambda self, run_id: rows)
     for at in (opened(RECORDED_RUN), opened(None)):
-        texts = [element.value for element in (*at.title, *at.caption, *at.text, *at.markdown)]
+        labels = [link.proto.label for link in at.get("page_link")]
+        texts = [element.value for element in (*at.title, *at.caption, *at.text, *at.markdown)] + labels
         assert any("example" in text for text in texts)
         assert all(len(text) < 2_000 and text.encode() for text in texts)
         assert not any("![x]" in element.value for element in (*at.title, *at.caption, *at.markdown))
+        assert not any("![x]" in label for label in labels)
+
+
+# ------------------------------------------------------------------------------- how far it is
+
+
+def test_bar_and_words_are_about_the_same_cap(recorded: TraceStore):
+    row = replace(recorded.run_episodes(RECORDED_RUN)[0], n_steps=687, n_decisions=312)
+    row = replace(row, spec=replace(row.spec, limits=Limits(max_steps=10_000, max_decisions=1_000)))
+    assert progress_of(row, Played(687, 312)) == (0.312, "312 of 1,000 decisions · 687 steps")
+    assert progress_of(replace(row, n_decisions=10), Played(687, 10)) == (0.0687, "687 of 10,000 steps")
+
+
+def test_caps_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
+    first = recorded.run_episodes(RECORDED_RUN)[0]
+    first = replace(first, spec=replace(first.spec, limits=Limits(max_steps=500)), n_steps=395, n_decisions=200)
+    second = replace(first, id="second", world_episode=2, n_steps=105, n_decisions=50)
+    played = played_by((second, first))
+    assert progress_of(second, played["second"]) == (1.0, "500 of 500 steps · 105 here")
+    assert progress_of(first, played[first.id])[1] == "395 of 500 steps"
 
 
 # ------------------------------------------------------------------------------- who has a card

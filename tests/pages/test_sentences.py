@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.rewards import RewardShaper
 from core.types import Decision, RewardConfig, StateFacts, Step, Timing
 from pages.components.sentences import (
@@ -37,26 +39,39 @@ def decided(config: RewardConfig, after: StateFacts = AFTER, env_reward: float =
 
 def test_every_part_stands_in_the_sentence_with_its_weight():
     assert reward_sentence(decided(PER_ACHIEVEMENT), PER_ACHIEVEMENT) == (
-        "Decision 12 earned +1.18 = 1.0 × (collect_wood unlock 1.00 + wood +1 in inventory × 0.10 "
-        "+ collect_wood count +1 × 0.08)"
+        "Decision 12 earned +1.18 = λ 1.0 × (collect wood unlock 1.00 + wood +1 in inventory × 0.10 "
+        "+ collect wood count +1 × 0.08)"
     )
 
 
 def test_lambda_and_weights_of_ones_own_are_said():
     config = RewardConfig(strategy="per_achievement", indicator_lambda=0.25, weights={"collect_wood": 0.125})
     sentence = reward_sentence(decided(config), config)
-    assert sentence.startswith("Decision 12 earned +0.08 = 0.25 × (collect_wood unlock 0.125 + ")
+    assert sentence.startswith("Decision 12 earned +0.08 = λ 0.25 × (collect wood unlock 0.125 + ")
 
 
 def test_the_consistent_strategy_pays_for_any_unlock():
     config = RewardConfig()
-    assert reward_sentence(decided(config), config) == "Decision 12 earned +1.00 = 1.0 × (at least one unlock 1.00)"
+    assert reward_sentence(decided(config), config) == "Decision 12 earned +1.00 = λ 1.0 × (at least one unlock 1.00)"
 
 
 def test_a_decision_that_earned_nothing_says_why():
     config = RewardConfig()
     assert "unlocked no achievement" in reward_sentence(decided(config, BEFORE), config)
     assert "no inventory entry" in reward_sentence(decided(PER_ACHIEVEMENT, BEFORE), PER_ACHIEVEMENT)
+    assert "never charged" not in reward_sentence(decided(PER_ACHIEVEMENT, BEFORE), PER_ACHIEVEMENT)
+
+
+def test_a_fall_is_said_to_cost_nothing():
+    hungry = replace(BEFORE, inventory=BEFORE.inventory | {"health": 8})
+    sentence = reward_sentence(decided(PER_ACHIEVEMENT, hungry), PER_ACHIEVEMENT)
+    assert sentence.endswith("no inventory entry or achievement count rose; falls are never charged.")
+
+
+def test_vitals_are_not_said_to_be_in_the_inventory():
+    healed = replace(BEFORE, inventory=BEFORE.inventory | {"health": 10})
+    sentence = reward_sentence(decided(PER_ACHIEVEMENT, healed), PER_ACHIEVEMENT)
+    assert "(health +1 × " in sentence
 
 
 def test_shaping_that_is_switched_off_is_said():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.store import EpisodePage, TraceStore
+from core.types import QueuedEpisode, Run
 from tests.pages.conftest import ROOT
 
 
@@ -49,6 +51,27 @@ def test_a_filter_in_the_url_is_applied(recorded: TraceStore):
     assert metrics(at)["Episodes"] == "1"
 
 
+@pytest.mark.parametrize("name", ["collect_wood", "collect wood"])
+def test_achievements_of_a_link_are_understood_as_stored_and_as_shown(recorded: TraceStore, name: str):
+    at = opened(achievements=name)
+    assert at.multiselect(key="achievements").value == ["collect_wood"]
+    assert not at.warning
+    assert metrics(at)["Episodes"] == str(sum("collect_wood" in row.achievements for row in recorded.episodes().rows))
+
+
+def test_a_link_to_one_run_shows_its_episodes_only_and_can_be_let_go(recorded: TraceStore):
+    recorded.create_run(Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, recorded.episodes().rows[0].spec),)))
+    at = opened(run="e" * 32)
+    assert metrics(at)["Episodes"] == "1"
+    button(at, "clear_run").click().run()
+    assert metrics(at)["Episodes"] == "4"
+    assert "run" not in at.query_params
+
+
+def test_what_ended_an_episode_stands_beside_its_status(recorded: TraceStore):
+    assert set(opened().dataframe[0].value["status"]) == {"✓ completed · step cap"}
+
+
 def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):
     at = opened()
     next(t for t in at.text_input if t.key == "seeds").set_value("0-9").run()
@@ -65,7 +88,8 @@ def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):
         ({"status": "bogus"}, 'status "bogus" (accepted: queued, running'),
         ({"status": "complete"}, 'did you mean "completed"?'),
         ({"policy": "scriptd"}, 'policy "scriptd" (did you mean "scripted"? accepted: random, scripted)'),
-        ({"achievements": "collect_wod"}, 'did you mean "collect_wood"?'),
+        ({"achievements": "collect_wod"}, 'did you mean "collect wood"?'),
+        ({"run": "0123456789"}, 'run "0123456789" (none is stored under that id)'),
         ({"min_reward": "nan"}, 'min_reward "nan" (give a number)'),
         ({"max_reward": "many"}, 'max_reward "many" (give a number)'),
         ({"since": "garbage"}, 'since "garbage" (give a day such as 2026-03-01)'),

@@ -1,6 +1,8 @@
 """The policy that asks a language model: any server that speaks OpenAI's chat completions."""
 
+from core.policies.llm.estimate import Estimate, estimate
 from core.policies.llm.params import LlmParams
 from core.policies.llm.policy import LlmPolicy, check_llm, make_llm
+from core.policies.llm.trial import Trial, try_connection
 
-__all__ = ["LlmParams", "LlmPolicy", "check_llm", "make_llm"]
+__all__ = ["Estimate", "LlmParams", "LlmPolicy", "Trial", "check_llm", "estimate", "make_llm", "try_connection"]

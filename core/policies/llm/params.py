@@ -23,7 +23,7 @@ class LlmParams:
     model: str = text("", label="Model", description="The name that the server knows it by.")
     key_name: str = text(
         "",
-        label="Key",
+        label="Variable of the key",
         description="The name of the environment variable or Streamlit secret that holds the key; empty where the "
         "server wants none. The key itself is stored nowhere.",
     )

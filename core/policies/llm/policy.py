@@ -17,7 +17,7 @@ from core.policies.llm.client import Answer, ModelClient, OpenAIClient
 from core.policies.llm.endpoint import NO_KEY, Endpoint, checked_key_name, endpoint_of
 from core.policies.llm.params import LlmParams
 from core.policies.llm.prices import PRICE_VERSION, cost_usd
-from core.policies.llm.prompt import default_system_prompt, messages
+from core.policies.llm.prompt import Message, default_system_prompt, messages
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, tool_schema
 from core.settings import model_hosts, secret
 from core.types import Decision, ModelCall, PolicyReply, ToolCall
@@ -97,7 +97,7 @@ class LlmPolicy:
         request = self.request(observation, history)
         calls: list[ModelCall] = []
         while True:
-            parsed, call = self._ask(request)
+            parsed, call = self.ask(request)
             calls.append(call)
             again = self._params.on_bad_call == "retry" and len(calls) <= self._params.ask_again
             if call.error_kind is None or call.error_kind in ALWAYS_STOP or not again:
@@ -131,9 +131,14 @@ class LlmPolicy:
             picture=picture,
             with_text=params.observe != "picture",
         )
+        return self.body(told)
+
+    def body(self, told: Sequence[Message]) -> dict[str, Any]:
+        """A request that holds these messages."""
+        params = self._params
         return {
             "model": params.model,
-            "messages": told,
+            "messages": list(told),
             "tools": [tool_schema(self._max_actions)],
             "temperature": params.temperature,
             "top_p": params.top_p,
@@ -141,7 +146,8 @@ class LlmPolicy:
             **self._extra,
         }
 
-    def _ask(self, request: dict[str, Any]) -> tuple[ParsedResponse, ModelCall]:
+    def ask(self, request: dict[str, Any]) -> tuple[ParsedResponse, ModelCall]:
+        """One question and what came of it, within the time allowed. Never raises for what a server does."""
         answer = self._complete(request)
         other = "max_tokens" if self._limit_field == "max_completion_tokens" else "max_completion_tokens"
         if answer.status == 400 and self._limit_field in request and self._limit_field in answer.text:

@@ -35,6 +35,7 @@ class Player {
   fillSpeeds() {
     const select = this.find("[data-act=speed]");
     for (const speed of SPEEDS) select.add(new Option(`${speed} fps`, String(speed)));
+    this.find(".speeds").textContent = `${SPEEDS.join(", ")} frames a second`;
     select.value = String(this.speed);
     select.addEventListener("change", () => this.setSpeed(Number(select.value)));
   }
@@ -143,6 +144,7 @@ class Player {
     const target = url ? new URL(url, document.baseURI) : null;
     this.exit = target && target.origin === window.location.origin ? target : null;
     exit.hidden = !this.exit;
+    this.find(".leave-hint").hidden = !this.exit;
     this.pointExit();
   }
 
@@ -157,6 +159,13 @@ class Player {
     this.seekNonce = seek.nonce;
     this.pause();
     this.goTo(seek.step);
+    this.takeKeysBack();
+  }
+
+  // The list or field that asked for the seek still holds the keyboard; what was asked for is here.
+  takeKeysBack() {
+    const focused = document.activeElement;
+    if (focused?.matches(TYPED_INTO) && !this.root.contains(focused)) this.root.focus({ preventScroll: true });
   }
 
   // ------------------------------------------------------------------------------------------------------- charts
@@ -270,6 +279,7 @@ class Player {
       "decision-back": () => this.frameOfDecision(here - 1, -1),
       "decision-forward": () => this.frameOfDecision(here + 1, +1),
       unlock: () => this.hud.unlocks.find(([frame]) => frame > this.frame)?.[0] ?? this.frame,
+      "unlock-back": () => this.hud.unlocks.findLast(([frame]) => frame < this.frame)?.[0] ?? this.frame,
     };
     return start && moves[name] ? moves[name]() : this.frame;
   }
@@ -365,9 +375,10 @@ class Player {
 
   onNamedKey(event) {
     const moves = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
-    const acts = { " ": "play", "[": "decision-back", "]": "decision-forward", u: "unlock", l: "loop", "?": "help" };
+    const acts = { " ": "play", "[": "decision-back", "]": "decision-forward", l: "loop", "?": "help" };
     const move = moves[event.key];
-    const act = move ? (event.shiftKey && event.key.startsWith("Arrow") ? `${move}-ten` : move) : acts[event.key];
+    const unlock = event.key.toLowerCase() === "u" && (event.shiftKey ? "unlock-back" : "unlock");
+    const act = move ? (event.shiftKey && event.key.startsWith("Arrow") ? `${move}-ten` : move) : unlock || acts[event.key];
     const speed = SPEEDS[Number(event.key) - 1];
     if (act === "play" && event.repeat) return true;
     if (act) this.act(act);

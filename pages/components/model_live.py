@@ -1,0 +1,112 @@
+"""A run of the language-model policy while it is played: what it has come to, and each episode's last decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.errors import UnknownEpisode
+from core.store import EpisodeSummary, TraceStore
+from core.types import Budget, Decision, Spent
+from pages.components.format import number
+from pages.components.model_estimate import budget_in_words
+from pages.components.model_words import kind_in_words, tokens, usd
+from pages.components.plain import short
+from pages.components.state import store
+
+_MOST_OF_REASONING = 280
+# Of one height, so that cards do not jump at each decision.
+_STYLE = """
+<style>
+[class*="st-key-last-reasoning-"] { height: 4.2rem; overflow: hidden; }
+[class*="st-key-last-reasoning-"] [data-testid="stText"] { line-height: 1.4rem; }
+[class*="st-key-last-action-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+</style>
+"""
+_MOST_OF_ACTIONS = 120
+
+
+def is_of_a_model(row: EpisodeSummary) -> bool:
+    """Whether its policy asks a language model."""
+    return row.spec.policy.name == "llm"
+
+
+def show_spent(run_id: str) -> None:
+    """What the model calls of the run have come to, beside its budget; and whether that is used up."""
+    st.html(_STYLE)
+    spent = store().spent(run_id)
+    budget = _budget_of(store().run(run_id).config)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run-spent"):
+        said = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens)} tokens · {_cost(spent)}"
+        if not budget.is_open:
+            said += f" · budget: {budget_in_words(budget)}"
+        st.text(said, width="content")
+        if budget.is_spent(spent):
+            st.badge(
+                "budget used up",
+                color="orange",
+                help="Episodes of this run end before their next decision and keep what they have.",
+            )
+
+
+def show_last_decision(row: EpisodeSummary) -> None:
+    """What the model decided last: its reasoning, cut, the actions, and what the call came to."""
+    decision = _decision(store(), store().url, row.id, row.n_decisions - 1) if row.n_decisions else None
+    if decision is None:
+        title, reasoning, outcome = "No decision yet", "", ""
+    else:
+        title = f"Decision {number(decision.index)}{_came_to(decision)}"
+        reasoning = short(_reasoning(decision), _MOST_OF_REASONING) or "(no reasoning)"
+        actions = ", ".join(decision.actions) or "nothing was executed"
+        outcome = f"→ {short(actions, _MOST_OF_ACTIONS)}{_problem(decision)}"
+    with st.container(gap="xxsmall"):
+        st.caption(title)
+        with st.container(key=f"last-reasoning-{row.id}"):
+            st.text(reasoning)
+        with st.container(key=f"last-action-{row.id}"):
+            st.text(outcome)
+
+
+def _came_to(decision: Decision) -> str:
+    call = decision.model_call
+    if call is None:
+        return ""
+    cost = "" if call.cost_usd is None else f" · {usd(call.cost_usd)}"
+    return f" · {tokens(call.tokens_in)} tokens in, {tokens(call.tokens_out)} out{cost}"
+
+
+def _reasoning(decision: Decision) -> str:
+    said = " ".join(call.reasoning for call in decision.tool_calls if call.reasoning)
+    call = decision.model_call
+    return said or (call.reasoning or call.content if call else "")
+
+
+def _problem(decision: Decision) -> str:
+    call = decision.model_call
+    return f" ({kind_in_words(call.error_kind)})" if call and call.error_kind else ""
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _decision(_store: TraceStore, url: str, episode_id: str, index: int) -> Decision | None:
+    """None where it was deleted since its row was read; the next drawing does without it."""
+    try:
+        return _store.decision(episode_id, index)
+    except UnknownEpisode:
+        return None
+
+
+def _cost(spent: Spent) -> str:
+    """The sum leaves out calls without a price, so that 0 says nothing."""
+    return usd(spent.cost_usd) if spent.cost_usd else "cost n/a"
+
+
+def _budget_of(config: dict[str, Any]) -> Budget:
+    """Runs from elsewhere may have none, or another shape."""
+    given = config.get("budget")
+    if not isinstance(given, dict):
+        return Budget()
+    parts = {name: given.get(name) for name in ("max_calls", "max_tokens", "max_cost_usd")}
+    if not all(part is None or isinstance(part, int | float) for part in parts.values()):
+        return Budget()
+    return Budget(**parts)  # pyright: ignore[reportArgumentType]

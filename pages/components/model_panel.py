@@ -1,0 +1,161 @@
+"""The "Model" tab: what a model was asked for this decision, what it answered, what that cost and how it was reached.
+
+Everything but the numbers comes from a model or its server: it is shown as text or code, never as Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.evidence import waited_ms
+from core.types import Decision, ModelCall, ToolCall
+from pages.components.call_panel import show_problem
+from pages.components.format import ms, number
+from pages.components.long_text import show_long_data, show_long_text
+from pages.components.messages_panel import show_messages
+from pages.components.model_words import attempts_in_words, cost_note, kind_in_words, tokens, usd
+from pages.components.plain import plain, short
+
+_MOST_OF_A_NAME = 120
+_STYLE = """
+<style>
+.st-key-model-figures { padding: 0.15rem 0.9rem 0.3rem; }
+.st-key-model-figures [data-testid="stMetricValue"] { font-size: 1rem; line-height: 1.35; }
+.st-key-model-figures [data-testid="stMetricLabel"] { height: 1.4rem; min-height: 0; opacity: 0.75; }
+.st-key-model-figures [data-testid="stMetricLabel"] p { font-size: 0.8rem; line-height: 1.4rem; }
+@media (max-width: 1299px) { /* all six do not fit in a row */
+  .st-key-model-figures [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
+  .st-key-model-figures [data-testid="stColumn"] { flex: 1 1 28%; min-width: 28%; }
+}
+</style>
+"""
+
+
+def show_model(decision: Decision, before: ModelCall | None, key: str) -> None:
+    """Draw the tab. before: the model call of an earlier decision, where there is one."""
+    call = decision.model_call
+    if call is None:
+        st.text("No model was asked for this decision.")
+        return
+    st.html(_STYLE)
+    with st.container(key="model-tab", gap="small"):
+        _show_call(decision, call, before, key)
+
+
+def _show_call(decision: Decision, call: ModelCall, before: ModelCall | None, key: str) -> None:
+    if call.error_kind is not None:
+        show_problem(
+            "The answer could not be used",
+            kind_in_words(call.error_kind),
+            call.error_detail,
+            colour="orange" if decision.steps else "red",
+        )
+    _show_figures(call)
+    st.text(_facts(call))
+    _show_earlier(call, key)
+    st.markdown("**What it answered**")
+    _show_answer(call, key)
+    _show_tool_calls(decision.tool_calls, key)
+    st.markdown("**What it was asked**")
+    show_messages(call, before, f"{key}-sent")
+    _show_exchange(call)
+    with st.expander(f"Response as it came, {number(len(call.response_text))} characters", key=f"{key}-response"):
+        show_long_text(call.response_text or "(nothing)", key=f"{key}-body", name="response", language="json")
+    with st.expander("Request as it was sent", key=f"{key}-request"):
+        show_long_data(call.request, key=f"{key}-request-file", name="request")
+
+
+def _show_figures(call: ModelCall) -> None:
+    figures = [
+        ("Latency", ms(call.latency_ms), "The whole call: all its attempts and the waits between them"),
+        ("Input", tokens(call.tokens_in), "Tokens of the request, as the server counts them"),
+        ("Cached", tokens(call.tokens_cached), "Those of the input that the server had in its cache"),
+        ("Output", tokens(call.tokens_out), "Tokens of the answer, as the server counts them"),
+        ("Reasoning", tokens(call.tokens_reasoning), "Those of the output that were spent on thinking"),
+        ("Cost", usd(call.cost_usd), plain(cost_note(call))),
+    ]
+    widths = [1, 1, 1, 1, 1.15, 1.3]
+    with st.container(border=True, key="model-figures"):
+        for column, (label, value, meaning) in zip(st.columns(widths), figures, strict=True):
+            column.metric(label, value, help=meaning)
+
+
+def _facts(call: ModelCall) -> str:
+    parts = [f"{short(call.model, _MOST_OF_A_NAME)} at {short(call.provider, _MOST_OF_A_NAME)}"]
+    if call.profile:
+        parts.append(f"profile {short(call.profile, _MOST_OF_A_NAME)}")
+    parts.append("no HTTP answer" if call.status is None else f"HTTP {call.status}")
+    if call.finish_reason:
+        parts.append(f"finish reason {short(call.finish_reason, _MOST_OF_A_NAME)}")
+    if call.request_id:
+        parts.append(f"request id {short(call.request_id, _MOST_OF_A_NAME)}")
+    return " · ".join(parts)
+
+
+def _show_earlier(call: ModelCall, key: str) -> None:
+    if not call.earlier:
+        return
+    count = len(call.earlier)
+    st.markdown("**Asked again**")
+    st.caption(
+        f"{number(count)} earlier answer{'' if count == 1 else 's'} to the same request could not be used. "
+        "What the rest of this tab shows is the last one."
+    )
+    for at, bad in enumerate(call.earlier):
+        label = f"Answer {at + 1}: {plain(kind_in_words(bad.error_kind or ''))}"
+        with st.expander(label, key=f"{key}-earlier-{at}"):
+            if bad.error_detail:
+                st.text(short(bad.error_detail, 2_000))
+            used = f"{tokens(bad.tokens_in)} tokens in, {tokens(bad.tokens_out)} out, {usd(bad.cost_usd)}"
+            st.text(f"{_facts(bad)} · {ms(bad.latency_ms)} · {used}")
+            for line in attempts_in_words(bad.attempts) if len(bad.attempts) > 1 else ():
+                st.text(line)
+            _show_answer(bad, f"{key}-earlier-{at}")
+            st.caption("Response as it came")
+            show_long_text(
+                bad.response_text or "(nothing)", key=f"{key}-earlier-body-{at}", name=f"response-{at}", language="json"
+            )
+
+
+def _show_answer(call: ModelCall, key: str) -> None:
+    if call.reasoning:
+        st.caption("Reasoning")
+        show_long_text(call.reasoning, key=f"{key}-reasoning", name="reasoning")
+    if call.content:
+        st.caption("Content")
+        show_long_text(call.content, key=f"{key}-content", name="content")
+    if not call.reasoning and not call.content:
+        st.caption("No text beside the tool call.")
+
+
+def _show_tool_calls(calls: tuple[ToolCall, ...], key: str) -> None:
+    if not calls:
+        st.text("It called no tool.")
+    for at, call in enumerate(calls):
+        if call.arguments:
+            st.caption("Tool call as it came" if len(calls) == 1 else f"Tool call {at + 1} of {len(calls)} as it came")
+            called = f"{call.name}({call.arguments})"
+            show_long_text(called, key=f"{key}-tool-{at}", name=f"call-{at}", language="json")
+            st.caption("As it was read")
+        elif call.reasoning:
+            st.text(short(call.reasoning, 500))
+        st.text(", ".join(short(action, _MOST_OF_A_NAME) for action in call.actions) or "no valid action")
+        for dropped in call.dropped:
+            st.text(f"✕ dropped: {short(dropped.name, _MOST_OF_A_NAME)} ({short(dropped.reason, 500)})")
+
+
+def _show_exchange(call: ModelCall) -> None:
+    """How it was reached. More than one attempt stands open: that is what somebody looks for."""
+    if not call.attempts and not call.headers:
+        return
+    count = len(call.attempts)
+    label = f"HTTP: {number(count)} attempt{'' if count == 1 else 's'}"
+    if count > 1:
+        label += f", {ms(waited_ms(call))} of waiting between them"
+    with st.expander(label, expanded=count > 1):
+        for line in attempts_in_words(call.attempts):
+            st.text(line)
+        if call.headers:
+            st.caption("Headers of the answer: rate limits and the server's own time")
+            lines = (f"{short(name, 80)}: {short(value, 300)}" for name, value in sorted(call.headers.items()))
+            st.code("\n".join(lines), language=None, wrap_lines=True)

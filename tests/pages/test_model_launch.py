@@ -1,0 +1,216 @@
+"""Launch with a language model: its form, a test of the connection, profiles, what it will come to, and a budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.policies.llm.prompt import default_system_prompt
+from core.settings import load_settings
+from core.store import TraceStore
+from core.types import ModelProfile
+from tests.pages.conftest import ROOT
+from tests.pages.test_launch import address, described, errors, link, summary
+from tests.policies.llm.server import ModelServer, calls, says
+
+KEY = "sk-test-9f8e7d6c5b4a3210"
+
+
+@pytest.fixture
+def stored(data_dir: Path) -> Iterator[TraceStore]:
+    """A store that knows what the seed looks like, so that no world has to be made."""
+    with TraceStore.from_settings(load_settings()) as store:
+        store.save_seed_description(described(0, trees=12))
+        yield store
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/launch.py")
+    at.session_state["launch_shown"] = "0"
+    for name, value in query.items():
+        at.query_params[name] = value
+    return ran(at.run())
+
+
+def ran(at: AppTest) -> AppTest:
+    assert not at.exception
+    return at
+
+
+def fill(at: AppTest, **fields: str) -> AppTest:
+    for name, value in fields.items():
+        at.text_input(key=f"launch_param_llm_{name}").set_value(value)
+    return ran(at.run())
+
+
+def with_model(url: str = "http://127.0.0.1:9", model: str = "tiny-model") -> AppTest:
+    return fill(opened(by="llm"), base_url=url, model=model)
+
+
+def texts(at: AppTest) -> list[str]:
+    return [element.value for element in at.text]
+
+
+def badges(at: AppTest) -> str:
+    return "\n".join(str(element.proto) for element in at.get("badge") or at.markdown)
+
+
+def captions(at: AppTest) -> str:
+    return "\n".join(element.value for element in at.caption)
+
+
+def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: TraceStore):
+    at = opened(by="llm")
+    assert at.button(key="launch_now").disabled
+    assert any("No model is named" in error for error in errors(at))
+    fill(at, base_url="http://127.0.0.1:9", model="tiny-model")
+    assert errors(at) == [] and not at.button(key="launch_now").disabled
+    said = summary(at)
+    assert "<span>Decisions, at most</span><b>10</b>" in said
+    assert "<span>Model calls, at most</span><b>10</b>" in said
+    assert "<span>Cost, about</span><b>n/a</b>" in said
+    assert "No price is known for this model" in captions(at)
+
+
+def test_a_known_price_is_an_estimate_in_dollars(stored: TraceStore):
+    said = summary(with_model("https://api.openai.com/v1", "gpt-4o-mini"))
+    cost = said.split("Cost, about</span><b>")[1].split("<")[0]
+    assert cost.endswith(" USD") and 0 < float(cost.removesuffix(" USD")) < 0.1
+
+
+def test_a_model_begins_with_ten_decisions_and_others_with_a_thousand(stored: TraceStore):
+    at = opened()
+    assert at.number_input(key="launch_max_decisions").value == 1_000
+    ran(at.selectbox(key="launch_policy").set_value("llm").run())
+    assert at.number_input(key="launch_max_decisions").value == 10
+    assert at.number_input(key="launch_max_steps").value == 1_000
+    ran(at.selectbox(key="launch_policy").set_value("random").run())
+    assert at.number_input(key="launch_max_decisions").value == 1_000
+
+
+def test_decisions_that_a_person_has_set_stay(stored: TraceStore):
+    at = opened()
+    at.number_input(key="launch_max_decisions").set_value(77).run()
+    ran(at.selectbox(key="launch_policy").set_value("llm").run())
+    assert at.number_input(key="launch_max_decisions").value == 77
+
+
+def test_a_link_says_where_the_decisions_differ_from_where_they_begin(stored: TraceStore):
+    at = opened(by="llm", max_decisions="1000")
+    assert at.number_input(key="launch_max_decisions").value == 1_000
+    assert link(at)["max_decisions"] == "1000"
+    assert "max_decisions" not in link(opened(by="llm"))
+
+
+def test_a_link_never_says_where_a_key_would_be_sent(stored: TraceStore):
+    at = with_model("http://127.0.0.1:9/secret-path", "tiny-model")
+    assert not any("127.0.0.1" in value or "tiny-model" in value for value in link(at).values())
+    other = opened(by="llm", base_url="http://evil.example", model="m")
+    assert other.text_input(key="launch_param_llm_base_url").value == ""
+
+
+def test_of_a_key_is_said_only_whether_it_is_set(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("A_KEY", KEY)
+    monkeypatch.delenv("ANOTHER_KEY", raising=False)
+    at = fill(with_model(), key_name="A_KEY")
+    assert "✓ set here" in badges(at)
+    everything = "\n".join(str(element.proto) for element in at.main)
+    assert not any(KEY[start : start + 6] in everything for start in range(len(KEY) - 5))
+    fill(at, key_name="ANOTHER_KEY")
+    assert "✕ not set here" in badges(at)
+    fill(at, key_name="sk-not a name")
+    assert "That is no name of a variable." in captions(at)
+    assert any("not the key itself" in error.replace("\\", "") for error in errors(at))
+
+
+def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
+    with ModelServer([says(calls("noop"))]) as server:
+        at = with_model(server.url)
+        ran(at.button(key="launch_llm_try").click().run())
+        assert len(server.requests) == 1
+    assert "✓ works" in badges(at)
+    assert any("answered in" in text and "can be played" in text for text in texts(at))
+    fill(at, model="another")
+    assert "Changed since it was tested." in captions(at)
+
+
+def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):
+    with ModelServer([says({"error": {"message": "no"}}, status=401)]) as server:
+        at = with_model(server.url)
+        ran(at.button(key="launch_llm_try").click().run())
+    assert "✕ does not work" in badges(at)
+    assert any("does not accept the API key" in text for text in texts(at))
+
+
+def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore):
+    at = fill(with_model("http://127.0.0.1:9", "tiny-model"), key_name="A_KEY")
+    at.text_input(key="launch_profile_name").set_value("local")
+    ran(at.button(key="launch_profile_save").click().run())
+    assert stored.model_profiles() == (ModelProfile("local", "http://127.0.0.1:9", "tiny-model", "A_KEY"),)
+    assert "The profile is saved." in texts(at)
+    assert at.selectbox(key="launch_param_llm_profile").value == "local"
+
+    fill(at, model="another")
+    assert "have been changed since they were filled" in captions(at)
+
+    fresh = opened(by="llm")
+    ran(fresh.selectbox(key="launch_param_llm_profile").set_value("local").run())
+    assert fresh.text_input(key="launch_param_llm_base_url").value == "http://127.0.0.1:9"
+    assert fresh.text_input(key="launch_param_llm_key_name").value == "A_KEY"
+    ran(fresh.button(key="launch_profile_delete").click().run())
+    assert stored.model_profiles() == ()
+    assert fresh.text_input(key="launch_param_llm_model").value == "tiny-model"
+
+
+def test_a_profile_never_keeps_a_key_that_was_typed_as_its_name(stored: TraceStore):
+    at = fill(with_model(), key_name="sk-9f8e-7d6c")
+    at.text_input(key="launch_profile_name").set_value("local")
+    ran(at.button(key="launch_profile_save").click().run())
+    assert stored.model_profiles() == ()
+    assert any(text.startswith("Nothing was saved.") and "9f8e" not in text for text in texts(at))
+
+
+def test_the_default_prompt_stands_in_the_form_and_follows_the_actions_of_a_call(stored: TraceStore):
+    at = with_model()
+    prompt = at.text_area(key="launch_llm_prompt")
+    assert prompt.value == default_system_prompt(5)
+    at.number_input(key="launch_max_actions").set_value(3)
+    ran(at.run())
+    assert at.text_area(key="launch_llm_prompt").value == default_system_prompt(3)
+    ran(at.text_area(key="launch_llm_prompt").set_value("Play well.").run())
+    assert "A prompt of your own" in captions(at)
+    ran(at.button(key="launch_llm_prompt_back").click().run())
+    assert at.text_area(key="launch_llm_prompt").value == default_system_prompt(3)
+
+
+def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
+    with ModelServer([says(calls("noop"))]) as server:
+        at = with_model(server.url)
+        at.text_area(key="launch_llm_prompt").set_value("Play well.")
+        at.selectbox(key="launch_param_llm_on_bad_call").set_value("noop")
+        at.number_input(key="launch_budget_calls").set_value(2)
+        at.number_input(key="launch_budget_usd").set_value(1.5)
+        ran(at.run())
+        assert "<span>Budget</span><b>2 calls, 1.500 USD</b>" in summary(at)
+        assert "cannot end this launch" in captions(at)
+        at.button(key="launch_now").click().run()
+        run = stored.run(address(at, "id"))
+        stored.request_stop(run_id=run.id)
+    params = run.config["policy"]["params"]
+    assert (params["system_prompt"], params["on_bad_call"], params["model"]) == ("Play well.", "noop", "tiny-model")
+    assert run.config["budget"] == {"max_calls": 2, "max_tokens": None, "max_cost_usd": 1.5}
+    assert KEY not in json.dumps(run.config)
+
+
+def test_asking_again_is_part_of_what_is_said(stored: TraceStore):
+    at = with_model()
+    assert at.number_input(key="launch_param_llm_ask_again").disabled
+    ran(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
+    assert not at.number_input(key="launch_param_llm_ask_again").disabled
+    assert "Each decision may ask 2 times more." in captions(at)

@@ -1,0 +1,230 @@
+"""The Model tab and the head of a model's episode: everything of a call, and nothing of it read as Markdown."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from core.settings import load_settings
+from core.store import TraceStore
+from core.types import Attempt
+from pages.components.model_words import attempts_in_words, kinds_in_words, usd
+from pages.components.sent_picture import SentPicture, picture_of
+from tests.pages.conftest import ROOT
+from tests.pages.model_episodes import EPISODE, HOSTILE, record, says_nothing_to_do, thinks
+from tests.policies.llm.server import Reply, says
+
+
+def recorded(*replies: Reply, **params: Any) -> None:
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, replies, **params)
+
+
+def opened(tab: str = "Model", step: int = 3) -> AppTest:
+    """At a step of the second decision, where nothing else is said."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.query_params["id"] = EPISODE
+    at.query_params["step"] = str(step)
+    at.session_state["tab"] = tab
+    at.run()
+    at = at.switch_page("pages/episode.py").run()
+    assert not at.exception
+    return at
+
+
+def texts(at: AppTest) -> list[str]:
+    return [element.value for element in at.text]
+
+
+def codes(at: AppTest) -> list[str]:
+    return [element.value for element in at.code]
+
+
+def captions(at: AppTest) -> str:
+    return "\n".join(element.value for element in at.caption)
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def tabs(at: AppTest) -> list[str]:
+    return [tab.label for tab in at.tabs]
+
+
+def expanders(at: AppTest) -> list[str]:
+    return [expander.label for expander in at.expander]
+
+
+def test_the_tab_shows_what_was_asked_and_answered(data_dir: Path):
+    recorded(
+        says(
+            thinks(
+                "move_left",
+                "fly",
+                content="Here I go.",
+                prompt_tokens_details={"cached_tokens": 40},
+                completion_tokens_details={"reasoning_tokens": 7},
+            ),
+            x_request_id="req_7",
+            x_ratelimit_remaining_requests="59",
+        )
+    )
+    at = opened()
+    assert tabs(at) == ["Reward", "Tool call", "Model", "Timing", "State", "Map"]
+    shown = metrics(at)
+    assert (shown["Input"], shown["Cached"], shown["Output"], shown["Reasoning"]) == ("100", "40", "20", "7")
+    assert shown["Cost"] == "n/a" and shown["Latency"].endswith("ms")
+    facts = next(text for text in texts(at) if text.startswith("tiny-model at 127.0.0.1:"))
+    assert "HTTP 200" in facts and "finish reason tool_calls" in facts and "request id req_7" in facts
+    assert "The thinking before it." in codes(at) and "Here I go." in codes(at)
+    assert any(code.startswith('interact({"actions": ["move_left", "fly"]') for code in codes(at))
+    assert "move_left" in texts(at)
+    assert any(text.startswith("✕ dropped: fly (") for text in texts(at))
+    assert any("x-ratelimit-remaining-requests: 59" in code for code in codes(at))
+    assert any(text.startswith("1. HTTP 200 after ") for text in texts(at))
+    assert "HTTP: 1 attempt" in expanders(at)
+
+
+def test_only_messages_that_are_new_since_the_call_before_stand_open(data_dir: Path):
+    recorded()
+    first = opened(step=1)
+    assert "2 messages, the first question of this episode" in captions(first)
+    second = opened(step=3)
+    # The rules and the first observation were sent before; the answer to it, its result and what is seen now were not.
+    assert "5 messages, 3 of them new since the call before" in captions(second)
+    assert "2 sent before: 1 system, 1 user" in expanders(second)
+
+
+def test_a_scripted_episode_has_no_such_tab_and_a_link_to_it_does_no_harm(recorded: TraceStore):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.query_params["id"] = "1" * 32
+    at.query_params["tab"] = "Model"
+    at.run()
+    at = at.switch_page("pages/episode.py").run()
+    assert not at.exception
+    assert tabs(at) == ["Reward", "Tool call", "Timing", "State", "Map"]
+    assert not any(element.value.startswith("Model:") for element in at.caption)
+
+
+def test_answers_that_were_asked_again_are_kept_in_words(data_dir: Path):
+    good = says(thinks("move_left", "do"))
+    recorded(good, says(says_nothing_to_do()), good, on_bad_call="retry", ask_again=2)
+    at = opened()
+    assert "Answer 1: no tool call" in expanders(at)
+    assert "1 earlier answer to the same request could not be used." in captions(at)
+    assert any("holds no tool call" in text for text in texts(at))
+    assert HOSTILE in codes(at)
+    head = next(caption.value for caption in at.caption if caption.value.startswith("Model:"))
+    assert "Model: **4** calls" in head and "errors: **1 no tool call**" in head
+
+
+def test_a_call_that_could_not_be_used_is_said_with_what_to_do(data_dir: Path):
+    recorded(says(says_nothing_to_do()))
+    at = opened(step=0)
+    assert "no tool call" in texts(at)
+    assert any("may not be able to call tools" in text for text in texts(at))
+    assert "It called no tool." in texts(at)
+    assert metrics(at)["Input"] == "n/a"
+
+
+def test_attempts_and_the_waits_between_them_are_said_and_split_the_timing(data_dir: Path):
+    busy = says({"error": {"message": "slow down"}}, status=429, Retry_After="0.3")
+    good = says(thinks("move_left", "do"))
+    recorded(good, busy, good)
+    at = opened()
+    assert any(text.startswith("1. HTTP 429 after ") and "then waited" in text for text in texts(at))
+    assert any(label.startswith("HTTP: 2 attempts, ") for label in expanders(at))
+    timing = next(text for text in texts(opened("Timing")) if text.startswith("Decision 1 took"))
+    assert "model requests" in timing and "waiting between them" in timing and "rest of inference" in timing
+
+
+def test_what_a_model_says_is_never_read_as_markdown(data_dir: Path):
+    body = thinks("noop", HOSTILE, reasoning=HOSTILE, content=HOSTILE)
+    recorded(says({**body, "model": HOSTILE}, x_request_id="![](http://example.org/z.png)"))
+    at = opened(step=2)
+    assert HOSTILE in codes(at)
+    for kind in (at.markdown, at.caption, at.title, at.subheader, at.metric, at.expander):
+        for element in kind:
+            assert "example.org" not in str(element.proto), element
+
+
+def test_a_picture_that_was_sent_is_shown_with_its_size(data_dir: Path):
+    recorded(observe="both")
+    at = opened(step=1)
+    assert any("288 × 288 pixels, PNG, " in caption.value for caption in at.caption)
+    assert at.get("image")
+
+
+def test_a_long_answer_is_cut_with_its_size_and_the_whole_a_click_away(data_dir: Path):
+    recorded(says(thinks("move_left", "do", content="x" * 50_000)))
+    at = opened()
+    assert all(len(code) < 21_000 for code in codes(at))
+    assert "The first 6,000 of 50,000 characters." in captions(at)
+    assert any(button.proto.label == "The whole of it" for button in at.get("download_button"))
+
+
+def test_the_head_says_what_the_calls_come_to(data_dir: Path):
+    recorded(says(thinks("move_left", "do")), decisions=4)
+    head = next(caption.value for caption in opened("Reward").caption if caption.value.startswith("Model:"))
+    assert "Model: **4** calls · tokens **400** in, **80** out · cost **n/a** · latency p50 **" in head
+    assert head.endswith("no errors")
+
+
+# --------------------------------------------------------------------------------------------------- in words
+
+
+def test_dollars_have_as_many_digits_as_they_need():
+    assert [usd(cost) for cost in (None, 0, 0.0000001, 0.000123, 0.0123, 0.5, 12.3)] == [
+        "n/a",
+        "0 USD",
+        "under 0.00001 USD",
+        "0.00012 USD",
+        "0.0123 USD",
+        "0.500 USD",
+        "12.30 USD",
+    ]
+
+
+def test_attempts_say_what_came_and_how_long_was_waited():
+    lines = attempts_in_words((Attempt(0, 120, 429), Attempt(1_120, 30, error="ConnectError")))
+    assert lines == ("1. HTTP 429 after 120 ms, then waited 1.0 s", "2. no answer (ConnectError) after 30.0 ms")
+
+
+def test_kinds_of_error_are_said_in_words_and_unknown_ones_as_they_are():
+    assert kinds_in_words({"no_tool_call": 2, "some_thing": 1}) == "2 no tool call, 1 some thing"
+
+
+def data_url(size: tuple[int, int], kind: str = "PNG") -> str:
+    out = io.BytesIO()
+    Image.new("RGB", size).save(out, kind)
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(out.getvalue()).decode()}"
+
+
+def test_a_picture_of_a_data_url_is_read():
+    picture = picture_of(data_url((20, 10), "JPEG"))
+    assert isinstance(picture, SentPicture)
+    assert (picture.width, picture.height, picture.kind) == (20, 10, "JPEG")
+    assert picture.png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://example.org/x.png", "not fetched"),
+        ("data:text/html;base64,AAAA", "not fetched"),
+        ("data:image/png;base64,????", "cannot be read"),
+        ("data:image/svg+xml;base64,PHN2Zy8+", "cannot be read"),
+        (data_url((3_000, 3_000)), "too large"),
+        ("data:image/png;base64," + "A" * 9_000_000, "too large"),
+    ],
+    ids=["address", "html", "no base64", "svg", "many pixels", "many characters"],
+)
+def test_what_is_no_picture_is_said_instead(url: str, says: str):
+    assert says in str(picture_of(url))

@@ -1,0 +1,71 @@
+"""One tiny call says, in a sentence, whether a launch can work; it cannot hold a page and says no key."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from core.policies.llm import LlmParams, trial, try_connection
+from tests.policies.llm.server import ModelServer, calls, dribbles, says
+
+KEY = "sk-test-9f8e7d6c5b4a3210"
+
+
+def test_a_server_that_answers_with_a_call_is_fine() -> None:
+    with ModelServer([says(calls("noop"))]) as server:
+        result = try_connection(LlmParams(base_url=server.url, model="tiny-model"))
+    assert result.ok and result.reached
+    assert result.sentence.startswith("tiny-model at 127.0.0.1:") and "can be played" in result.sentence
+    assert result.call is not None and result.call.tokens_in == 100
+    ((_, _, body),) = server.requests
+    assert body["max_tokens"] == 256 and body["tools"]
+
+
+def test_an_answer_without_a_call_is_said_with_what_to_do() -> None:
+    prose = {"choices": [{"index": 0, "message": {"content": "Hello."}, "finish_reason": "stop"}]}
+    with ModelServer([says(prose)]) as server:
+        result = try_connection(LlmParams(base_url=server.url, model="tiny-model"))
+    assert not result.ok and result.reached
+    assert "answered, but not with a call" in result.sentence and "tool-call parser" in result.sentence
+
+
+def test_a_wrong_key_is_said_without_a_piece_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", KEY)
+    with ModelServer([says({"error": {"message": f"Incorrect API key: {KEY}"}}, status=401)]) as server:
+        result = try_connection(LlmParams(base_url=server.url, model="m", key_name="A_KEY"))
+    assert not result.ok and not result.reached and "does not accept the API key" in result.sentence
+    assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
+    assert not any(KEY[at : at + 6] in str(result) for at in range(len(KEY) - 5))
+
+
+def test_nothing_is_sent_where_the_key_is_not_set_or_the_address_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("A_KEY", raising=False)
+    unset = try_connection(LlmParams(base_url="http://127.0.0.1:9", model="m", key_name="A_KEY"))
+    assert unset.call is None and "A_KEY is not set" in unset.sentence
+    nowhere = try_connection(LlmParams(base_url="", model="m"))
+    assert nowhere.call is None and "base URL is empty" in nowhere.sentence
+
+
+def test_a_server_that_is_not_there_is_said_at_once() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    result = try_connection(LlmParams(base_url=f"http://127.0.0.1:{port}", model="m"))
+    assert not result.reached and "cannot be reached" in result.sentence
+
+
+def test_one_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "TRIAL_S", 0.5)
+    started = time.monotonic()
+    with ModelServer([dribbles(20)]) as server:
+        result = try_connection(LlmParams(base_url=server.url, model="m"))
+    assert time.monotonic() - started < 3
+    assert not result.reached and "0.5 s" in result.sentence
+
+
+def test_a_server_that_fails_is_asked_once_only() -> None:
+    with ModelServer([says({"error": "overloaded"}, status=503)]) as server:
+        result = try_connection(LlmParams(base_url=server.url, model="m"))
+    assert len(server.requests) == 1 and "The server failed" in result.sentence
