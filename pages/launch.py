@@ -86,7 +86,10 @@ def main() -> None:
     with policy_tab:
         policy_place = st.container()
         chosen = policy_settings(policy_name)
-        check("Policy", policy_place, lambda: checked_policy(chosen.spec))
+        if chosen.missing:
+            policy_place.info(chosen.missing)
+        else:
+            check("Policy", policy_place, lambda: checked_policy(chosen.spec))
         check("Policy", policy_place, lambda: checked_budget(chosen.budget))
     with reward_tab:
         reward_place = st.container()
@@ -96,7 +99,9 @@ def main() -> None:
         make_missing_worlds = seed_gallery(env or EnvConfig())
     with summary:
         plan = None
-        if seeds and env and reward and not check.problems:
+        if chosen.missing:
+            st.info(f"**Policy:** {chosen.missing}")
+        elif seeds and env and reward and not check.problems:
             plan = LaunchPlan(
                 seeds=seeds,
                 episodes_per_seed=int(episodes),

@@ -73,6 +73,13 @@ def model_settings() -> dict[str, Any]:
     return params
 
 
+def what_is_missing(params: dict[str, Any]) -> str:
+    """What has to be filled in before anything can be said of the rest; empty where nothing has."""
+    names = {"base_url": "the base URL of its server", "model": "a model"}
+    missing = [words for name, words in names.items() if not params[name].strip()]
+    return f"To begin with, give {' and '.join(missing)}, or pick a connection profile." if missing else ""
+
+
 def budget_form() -> Budget:
     """Draw the budget; an empty field leaves its part open."""
     st.markdown("**Budget of this launch**")

@@ -19,9 +19,10 @@ _MOST_OF_REASONING = 280
 # Of one height, so that cards do not jump at each decision.
 _STYLE = """
 <style>
-[class*="st-key-last-reasoning-"] { height: 4.2rem; overflow: hidden; }
+[class*="st-key-last-reasoning-"] { min-height: 4.2rem; max-height: 4.2rem; overflow: hidden; }
 [class*="st-key-last-reasoning-"] [data-testid="stText"] { line-height: 1.4rem; }
-[class*="st-key-last-action-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+[class*="st-key-last-action-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; }
 </style>
 """
 _MOST_OF_ACTIONS = 120

@@ -11,7 +11,7 @@ import streamlit as st
 from core.policies import POLICIES, PolicyKind
 from core.types import Budget, PolicySpec
 from pages.components.launch_state import PREFIX, keep
-from pages.components.model_form import budget_form, model_settings
+from pages.components.model_form import budget_form, model_settings, what_is_missing
 from pages.components.param_field import param_field
 
 _IN_A_ROW = 2
@@ -22,12 +22,13 @@ class PolicyChoice:
     """What the form says of the policy, not yet checked.
 
     max_actions: how many actions one call may hold. budget: what its model calls may come to; open where there are
-    none.
+    none. missing: a sentence on what has to be filled in first; empty where nothing is.
     """
 
     spec: PolicySpec
     max_actions: int
     budget: Budget = Budget()
+    missing: str = ""
 
 
 def policy_picker() -> str:
@@ -49,7 +50,7 @@ def policy_settings(name: str) -> PolicyChoice:
     if name == "llm":
         params = model_settings()
         budget = budget_form()
-        return PolicyChoice(PolicySpec(name, params), _max_actions(), budget)
+        return PolicyChoice(PolicySpec(name, params), _max_actions(), budget, what_is_missing(params))
     own = fields(kind.params)
     if own:
         st.markdown(f"**What the {kind.label.lower()} policy does**")

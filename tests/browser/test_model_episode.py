@@ -75,6 +75,8 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     page.wait_for_url("**/episode?id=*", timeout=WAIT_MS)
     settle(page, player=True)
     expect(page.get_by_text("Model: 4 calls")).to_be_visible()
+    timeline = page.locator(".timeline").bounding_box()
+    assert timeline is not None and timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
     page.get_by_role("tab", name="Model").click()
     expect(page.get_by_text("request id req_7")).to_be_visible()
     expect(page.get_by_text("the first question of this episode")).to_be_visible()

@@ -68,8 +68,13 @@ def captions(at: AppTest) -> str:
 def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: TraceStore):
     at = opened(by="llm")
     assert at.button(key="launch_now").disabled
-    assert any("No model is named" in error for error in errors(at))
-    fill(at, base_url="http://127.0.0.1:9", model="tiny-model")
+    assert errors(at) == []  # nothing is wrong yet
+    assert any("give the base URL of its server and a model" in info.value for info in at.info)
+    fill(at, base_url="ftp://127.0.0.1")
+    assert any("give a model, or" in info.value for info in at.info)
+    fill(at, model="tiny-model")
+    assert any("no address of a web server" in error for error in errors(at))
+    fill(at, base_url="http://127.0.0.1:9")
     assert errors(at) == [] and not at.button(key="launch_now").disabled
     said = summary(at)
     assert "<span>Decisions, at most</span><b>10</b>" in said
