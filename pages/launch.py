@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 import streamlit as st
@@ -34,6 +35,7 @@ from pages.components.styles import launch_styles
 
 _T = TypeVar("_T")
 _PACE_EPISODES = 20
+_JUST_NOW = timedelta(minutes=2)
 
 
 @dataclass
@@ -224,10 +226,21 @@ def _show_problems(check: _Check) -> None:
             st.error(f"**{part}:** {plain(sentence)}")
 
 
+def _say_if_launched(run: Run) -> None:
+    """A page that is loaded again just after a launch shows the same form: it must not look as if nothing happened."""
+    for newest in store().runs(limit=1):
+        age = datetime.now(UTC) - newest.created_at
+        if newest.config == run.config and age < _JUST_NOW:
+            st.caption(f"The same was launched {age.total_seconds():.0f} s ago.")
+            st.page_link("pages/run.py", label="Open that run →", query_params={"id": newest.id})
+
+
 def _launch_button(run: Run | None) -> None:
     count = len(run.episodes) if run else 0
     label = f"Launch {number(count)} episode{'' if count == 1 else 's'}" if run else "Launch"
     clicked = st.button(label, key=LAUNCH_BUTTON, type="primary", width="stretch", disabled=run is None)
+    if run is not None and not clicked:
+        _say_if_launched(run)
     if not clicked or run is None:
         return
     try:

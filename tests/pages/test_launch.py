@@ -13,10 +13,11 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.dataset import RADIUS, difficulty_of
-from core.env.rules import ENGINE_VERSION
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.plan import LaunchPlan, make_run
 from core.settings import load_settings
 from core.store import TraceStore
-from core.types import EnvConfig, EpisodeStatus, OnDone, RewardConfig, SeedDescription
+from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig, SeedDescription
 from pages.components.pace import longest_s, pace_of
 from pages.components.plain import plain
 from pages.components.seeds import seeds_text
@@ -392,3 +393,19 @@ def test_seeds_are_written_as_a_person_types_them(seeds: tuple[int, ...], text: 
 
 def test_plain_text_does_nothing_in_markdown():
     assert plain("![x](http://host/y) **b** :red[c]") == (r"\!\[x\]\(http\://host/y\) \*\*b\*\* \:red\[c\]")
+
+
+def test_a_form_that_was_launched_a_moment_ago_says_so_when_the_page_is_loaded_again(stored: TraceStore):
+    plan = LaunchPlan(
+        seeds=(0,),
+        episodes_per_seed=1,
+        policy=PolicySpec("scripted"),
+        reward=RewardConfig(strategy="per_achievement"),
+        limits=Limits(),
+        env=EnvConfig(),
+        on_done=OnDone.TERMINATE,
+        max_actions_per_call=5,
+    )
+    stored.create_run(make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS))
+    assert any("The same was launched" in caption.value for caption in opened().caption)
+    assert not any("The same was launched" in caption.value for caption in opened(play="3").caption)
