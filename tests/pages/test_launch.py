@@ -57,11 +57,11 @@ def stored(data_dir: Path) -> Iterator[TraceStore]:
         yield store
 
 
-def opened(**query: str) -> AppTest:
+def opened(worlds: str = "0-3", **query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.run()
     at.switch_page("pages/launch.py")
-    at.session_state["launch_shown"] = "0-3"
+    at.session_state["launch_shown"] = worlds
     for name, value in query.items():
         at.query_params[name] = value
     return checked(at.run())

@@ -13,8 +13,8 @@ from core.policies.llm.prompt import default_system_prompt
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import ModelProfile
-from tests.pages.conftest import ROOT
-from tests.pages.test_launch import address, described, errors, link, summary
+from tests.pages.test_launch import address, checked, described, errors, link, summary
+from tests.pages.test_launch import opened as opened_on
 from tests.policies.llm.server import ModelServer, calls, says
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
@@ -29,24 +29,13 @@ def stored(data_dir: Path) -> Iterator[TraceStore]:
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
-    at.switch_page("pages/launch.py")
-    at.session_state["launch_shown"] = "0"
-    for name, value in query.items():
-        at.query_params[name] = value
-    return ran(at.run())
-
-
-def ran(at: AppTest) -> AppTest:
-    assert not at.exception
-    return at
+    return opened_on("0", **query)
 
 
 def fill(at: AppTest, **fields: str) -> AppTest:
     for name, value in fields.items():
         at.text_input(key=f"launch_param_llm_{name}").set_value(value)
-    return ran(at.run())
+    return checked(at.run())
 
 
 def with_model(url: str = "http://127.0.0.1:9", model: str = "tiny-model") -> AppTest:
@@ -92,17 +81,17 @@ def test_a_known_price_is_an_estimate_in_dollars(stored: TraceStore):
 def test_a_model_begins_with_ten_decisions_and_others_with_a_thousand(stored: TraceStore):
     at = opened()
     assert at.number_input(key="launch_max_decisions").value == 1_000
-    ran(at.selectbox(key="launch_policy").set_value("llm").run())
+    checked(at.selectbox(key="launch_policy").set_value("llm").run())
     assert at.number_input(key="launch_max_decisions").value == 10
     assert at.number_input(key="launch_max_steps").value == 1_000
-    ran(at.selectbox(key="launch_policy").set_value("random").run())
+    checked(at.selectbox(key="launch_policy").set_value("random").run())
     assert at.number_input(key="launch_max_decisions").value == 1_000
 
 
 def test_decisions_that_a_person_has_set_stay(stored: TraceStore):
     at = opened()
     at.number_input(key="launch_max_decisions").set_value(77).run()
-    ran(at.selectbox(key="launch_policy").set_value("llm").run())
+    checked(at.selectbox(key="launch_policy").set_value("llm").run())
     assert at.number_input(key="launch_max_decisions").value == 77
 
 
@@ -137,7 +126,7 @@ def test_of_a_key_is_said_only_whether_it_is_set(stored: TraceStore, monkeypatch
 def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
     with ModelServer([says(calls("noop"))]) as server:
         at = with_model(server.url)
-        ran(at.button(key="launch_llm_try").click().run())
+        checked(at.button(key="launch_llm_try").click().run())
         assert len(server.requests) == 1
     assert "✓ works" in badges(at)
     assert any("answered in" in text and "can be played" in text for text in texts(at))
@@ -148,7 +137,7 @@ def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
 def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):
     with ModelServer([says({"error": {"message": "no"}}, status=401)]) as server:
         at = with_model(server.url)
-        ran(at.button(key="launch_llm_try").click().run())
+        checked(at.button(key="launch_llm_try").click().run())
     assert "✕ does not work" in badges(at)
     assert any("does not accept the API key" in text for text in texts(at))
 
@@ -156,7 +145,7 @@ def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):
 def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore):
     at = fill(with_model("http://127.0.0.1:9", "tiny-model"), key_name="A_KEY")
     at.text_input(key="launch_profile_name").set_value("local")
-    ran(at.button(key="launch_profile_save").click().run())
+    checked(at.button(key="launch_profile_save").click().run())
     assert stored.model_profiles() == (ModelProfile("local", "http://127.0.0.1:9", "tiny-model", "A_KEY"),)
     assert "The profile is saved." in texts(at)
     assert at.selectbox(key="launch_param_llm_profile").value == "local"
@@ -165,10 +154,10 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore):
     assert "have been changed since they were filled" in captions(at)
 
     fresh = opened(by="llm")
-    ran(fresh.selectbox(key="launch_param_llm_profile").set_value("local").run())
+    checked(fresh.selectbox(key="launch_param_llm_profile").set_value("local").run())
     assert fresh.text_input(key="launch_param_llm_base_url").value == "http://127.0.0.1:9"
     assert fresh.text_input(key="launch_param_llm_key_name").value == "A_KEY"
-    ran(fresh.button(key="launch_profile_delete").click().run())
+    checked(fresh.button(key="launch_profile_delete").click().run())
     assert stored.model_profiles() == ()
     assert fresh.text_input(key="launch_param_llm_model").value == "tiny-model"
 
@@ -176,7 +165,7 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore):
 def test_a_profile_never_keeps_a_key_that_was_typed_as_its_name(stored: TraceStore):
     at = fill(with_model(), key_name="sk-9f8e-7d6c")
     at.text_input(key="launch_profile_name").set_value("local")
-    ran(at.button(key="launch_profile_save").click().run())
+    checked(at.button(key="launch_profile_save").click().run())
     assert stored.model_profiles() == ()
     assert any(text.startswith("Nothing was saved.") and "9f8e" not in text for text in texts(at))
 
@@ -186,11 +175,11 @@ def test_the_default_prompt_stands_in_the_form_and_follows_the_actions_of_a_call
     prompt = at.text_area(key="launch_llm_prompt")
     assert prompt.value == default_system_prompt(5)
     at.number_input(key="launch_max_actions").set_value(3)
-    ran(at.run())
+    checked(at.run())
     assert at.text_area(key="launch_llm_prompt").value == default_system_prompt(3)
-    ran(at.text_area(key="launch_llm_prompt").set_value("Play well.").run())
+    checked(at.text_area(key="launch_llm_prompt").set_value("Play well.").run())
     assert "A prompt of your own" in captions(at)
-    ran(at.button(key="launch_llm_prompt_back").click().run())
+    checked(at.button(key="launch_llm_prompt_back").click().run())
     assert at.text_area(key="launch_llm_prompt").value == default_system_prompt(3)
 
 
@@ -201,7 +190,7 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
         at.selectbox(key="launch_param_llm_on_bad_call").set_value("noop")
         at.number_input(key="launch_budget_calls").set_value(2)
         at.number_input(key="launch_budget_usd").set_value(1.5)
-        ran(at.run())
+        checked(at.run())
         assert "<span>Budget</span><b>2 calls, 1.500 USD</b>" in summary(at)
         assert "cannot end this launch" in captions(at)
         at.button(key="launch_now").click().run()
@@ -216,6 +205,6 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
 def test_asking_again_is_part_of_what_is_said(stored: TraceStore):
     at = with_model()
     assert at.number_input(key="launch_param_llm_ask_again").disabled
-    ran(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
+    checked(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
     assert not at.number_input(key="launch_param_llm_ask_again").disabled
     assert "Each decision may ask 2 times more." in captions(at)
