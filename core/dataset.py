@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from core.env import CrafterEnv
 from core.env.rules import ENGINE_VERSION, SEMANTIC_IDS
-from core.store import TraceStore
+from core.store import TraceStore, World
 from core.types import Difficulty, EnvConfig, SeedDescription
 
 RADIUS = 10
@@ -81,6 +81,11 @@ def known_description(
 ) -> SeedDescription | None:
     """The stored description made by this engine; None where it has not been made yet. Quick. Raises StoreError."""
     return store.seed_description(seed, world_episode, env or EnvConfig(), ENGINE_VERSION)
+
+
+def known_difficulties(store: TraceStore, worlds: Iterable[World]) -> dict[World, Difficulty]:
+    """How hard those of many worlds (seed, world, environment) are that are described already. Raises StoreError."""
+    return store.seed_difficulties(worlds, ENGINE_VERSION)
 
 
 def difficulty_of(*, trees: int, hostiles: int) -> Difficulty:

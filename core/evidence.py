@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from core.types import Decision, ModelCall
+from core.types import Decision, sum_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,17 @@ def model_totals(decisions: Iterable[Decision]) -> ModelTotals | None:
     return ModelTotals(
         calls=len(calls),
         retries=sum(call.retries for call in calls),
-        tokens_in=_sum([call.tokens_in for call in calls]),
-        tokens_out=_sum([call.tokens_out for call in calls]),
-        tokens_cached=_sum([call.tokens_cached for call in calls]),
-        tokens_reasoning=_sum([call.tokens_reasoning for call in calls]),
-        cost_usd=_cost(calls),
+        tokens_in=sum_known(call.tokens_in for call in calls),
+        tokens_out=sum_known(call.tokens_out for call in calls),
+        tokens_cached=sum_known(call.tokens_cached for call in calls),
+        tokens_reasoning=sum_known(call.tokens_reasoning for call in calls),
+        cost_usd=sum_known(call.cost_usd for call in calls),
         unpriced=sum(call.cost_usd is None for call in calls),
         errors=dict(Counter(call.error_kind for call in calls if call.error_kind).most_common()),
         p50_ms=_quantile(latencies, 0.5),
         p90_ms=_quantile(latencies, 0.9),
-        waited_ms=sum(waited_ms(call) for call in calls),
+        waited_ms=sum(call.waited_ms for call in calls),
     )
-
-
-def waited_ms(call: ModelCall) -> float:
-    """How long a call waited between its attempts: for a server's Retry-After, or to back off."""
-    pairs = zip(call.attempts, call.attempts[1:], strict=False)
-    return sum(max(0.0, later.start_ms - earlier.start_ms - earlier.duration_ms) for earlier, later in pairs)
-
-
-def attempts_ms(call: ModelCall) -> float:
-    """How long the HTTP requests of a call took together."""
-    return sum(attempt.duration_ms for attempt in call.attempts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +150,6 @@ def _at(value: Any, key: str) -> Any:
 
 def _json(value: Any) -> str:
     return json.dumps(value, default=str)
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _cost(calls: Sequence[ModelCall]) -> float | None:
-    known = [call.cost_usd for call in calls if call.cost_usd is not None]
-    return sum(known) if known else None
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float | None:

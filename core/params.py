@@ -1,4 +1,5 @@
-"""Policy parameters: frozen dataclasses whose fields carry their own label, help text and bounds."""
+"""Parameters of policies, reward strategies and the like: frozen dataclasses whose fields carry their own label, help
+text and bounds, so that forms are drawn from them and plain data is checked against them."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ Kind = Whole | Number | Words | OneOf
 
 
 def integer(default: int, *, label: str, description: str, low: int, high: int) -> Any:
-    """A dataclass field for a whole number from `low` to `high`; a launch form is drawn from its metadata."""
+    """A dataclass field for a whole number from `low` to `high`; forms are drawn from its metadata."""
     return _field(default, label, description, Whole(low, high))
 
 

@@ -7,6 +7,7 @@ not know where the recorder keeps things. `run_rollout` plays the seed's next wo
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 import uuid
@@ -22,6 +23,7 @@ from core.env.rules import ACTIONS
 from core.errors import CraftscopeError, PolicyError, RolloutError
 from core.policies import (
     HISTORY_LENGTH,
+    OUT_OF_BUDGET,
     OUT_OF_TIME,
     STOPPED,
     Policy,
@@ -40,6 +42,7 @@ from core.types import (
     Outcome,
     PolicyReply,
     QueuedEpisode,
+    Spent,
     StateFacts,
     StateRecord,
     Step,
@@ -49,10 +52,15 @@ from core.types import (
 
 Clock = Callable[[], float]
 ShouldStop = Callable[[], bool]
+BudgetSpent = Callable[[Spent], bool]
 OnError = Literal["record", "raise"]
 
 # What ends an episode although its policy did nothing wrong.
-_NO_FAILURES = {OUT_OF_TIME: StopReason.MAX_SECONDS, STOPPED: StopReason.ABORTED}
+_NO_FAILURES = {
+    OUT_OF_TIME: StopReason.MAX_SECONDS,
+    STOPPED: StopReason.ABORTED,
+    OUT_OF_BUDGET: StopReason.BUDGET,
+}
 _ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
 
@@ -91,7 +99,7 @@ class Usage:
 
     limits: Limits
     clock: Clock
-    budget_spent: Callable[[], bool] = lambda: False  # what the whole run may cost: others spend it too
+    budget_spent: BudgetSpent = lambda spent: False  # what the whole run may cost: others spend it too
     started_s: float = field(init=False)
     steps: int = 0
     decisions: int = 0
@@ -112,13 +120,19 @@ class Usage:
         """Seconds until `max_time_s` is over; 0 or less where it is."""
         return self.started_s + self.limits.max_time_s - self.clock()
 
-    def reached_before_decision(self) -> StopReason | None:
-        """The cap that leaves no room for another decision, or None."""
+    def counted_out(self) -> StopReason | None:
+        """The counted cap that leaves no room for another decision, or None."""
         if self.decisions >= self.limits.max_decisions:
             return StopReason.MAX_DECISIONS
-        if self.budget_spent():
-            return StopReason.BUDGET
-        return self._ops_reached() or self.reached()
+        if self.steps >= self.limits.max_steps:
+            return StopReason.MAX_STEPS
+        return self._ops_reached()
+
+    def reached_before_decision(self) -> StopReason | None:
+        """The cap that leaves no room for another decision, or None."""
+        if counted := self.counted_out():
+            return counted
+        return StopReason.BUDGET if self.budget_spent(Spent()) else self.reached()
 
     def reached_before_env(self) -> StopReason | None:
         """The cap that leaves no room for the environment's turn of a decision, or None."""
@@ -192,12 +206,13 @@ def run_rollout(
     should_stop: ShouldStop = lambda: False,
     clock: Clock = time.monotonic,
     on_error: OnError = "record",
-    budget_spent: Callable[[], bool] = lambda: False,
+    budget_spent: BudgetSpent = lambda spent: False,
 ) -> tuple[Episode, ...]:
     """Play `spec`, and after a finished world the seed's next one while `on_done` is `reset` and caps allow.
 
     Each world is an Episode of its own with fresh shaping state and its own recorder; caps are counted over all.
-    budget_spent: asked before each decision; once true, the episode ends with `BUDGET`.
+    budget_spent: asked before each decision and each further model call, with what is spent and not recorded yet; once
+    true, the episode ends with `BUDGET`.
     """
     usage = Usage(spec.limits, clock, budget_spent)
     env = CrafterEnv.from_config(spec.env, observe=False)
@@ -284,6 +299,9 @@ class _Loop:
             raise _Stop(StopReason.TERMINATED)
         if self._last is not None and self._last.truncated:
             raise _Stop(StopReason.TRUNCATED)
+        # Counted caps first: the last decision was scored as the last one where they are reached.
+        if reason := self.usage.counted_out():
+            raise _Stop(reason)
         if self.should_stop():
             raise _Stop(StopReason.ABORTED)
         if reason := self.usage.reached_before_decision():
@@ -310,7 +328,12 @@ class _Loop:
             steps=tuple(steps),
             not_executed=reply.actions[len(steps) :],
             before=before,
-            reward=self.shaper.score(before, after),
+            reward=self.shaper.score(
+                before,
+                after,
+                env_reward=math.fsum(step.env_reward for step in steps),
+                is_end=self._is_end(stop),
+            ),
             unlocked=unlocked,
             unique_unlocked=tuple(name for name in unlocked if name not in self._seen),
             timing=Timing(asked_s, answered_s, tuple(spans), self.now()),
@@ -324,6 +347,15 @@ class _Loop:
         self.recorder.record(decision)
         if stop is not None:
             raise stop
+
+    def _is_end(self, stop: _Stop | None) -> bool:
+        """Whether the decision that was just executed is known to be the last one."""
+        if not self._step_index:  # an episode without a step is an error, whatever cap was reached
+            return False
+        if stop is not None:
+            return stop.reason.is_foreseen
+        world_over = self._last is not None and (self._last.terminated or self._last.truncated)
+        return world_over or self.usage.counted_out() is not None
 
     def outcome(self, stop: _Stop) -> Outcome:
         """How the episode ended. No step at all is an error, whatever cap was the cause."""
@@ -346,7 +378,7 @@ class _Loop:
                 text = as_text(observation)
             with _failing_as(StopReason.POLICY_ERROR):
                 if isinstance(self.policy, WaitingPolicy):
-                    self.policy.allow(self.usage.time_left_s(), self.should_stop)
+                    self.policy.allow(self.usage.time_left_s(), self.should_stop, self.usage.budget_spent)
                 return text, self.policy.decide(observation, self.decisions[-HISTORY_LENGTH:]), None
         except _Stop as stop:
             if stop.error is not None and stop.error.kind in _NO_FAILURES:
@@ -359,10 +391,10 @@ class _Loop:
             return _Stop(reason)
         self.usage.ops += 1
         for action in reply.actions:
-            if steps and self.should_stop():
-                return _Stop(StopReason.ABORTED)
             if reason := self.usage.reached():
                 return _Stop(reason)
+            if steps and self.should_stop():
+                return _Stop(StopReason.ABORTED)
             started_s = self.now()
             try:
                 with _failing_as(StopReason.ENV_ERROR):

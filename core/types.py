@@ -11,13 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from core import data
+
+Number = TypeVar("Number", int, float)
 
 # ---------------------------------------------------------------------------------------------- how it ended
 
@@ -67,8 +70,21 @@ class StopReason(StrEnum):
             return EpisodeStatus.INTERRUPTED
         return EpisodeStatus.COMPLETED
 
+    @property
+    def is_foreseen(self) -> bool:
+        """Whether the last decision was known to be the last when it was scored: the world over, or a counted cap."""
+        return self in _FORESEEN
+
 
 _FAILURES = (StopReason.NO_TOOL_CALL, StopReason.INVALID_ACTION, StopReason.POLICY_ERROR, StopReason.ENV_ERROR)
+_FORESEEN = (
+    StopReason.TERMINATED,
+    StopReason.TRUNCATED,
+    StopReason.MAX_STEPS,
+    StopReason.MAX_DECISIONS,
+    StopReason.MAX_OPS,
+    StopReason.OPS_DONE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +264,10 @@ class Spent:
     tokens: int = 0
     cost_usd: float = 0.0
 
+    def plus(self, other: Spent) -> Spent:
+        """Both together."""
+        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost_usd + other.cost_usd)
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -390,7 +410,9 @@ class ModelCall:
     tokens_*: as the server counts them, None where it does not say. cost_usd: None where no price is known;
     price_version names the price table. latency_ms: the whole call, all attempts and the waits between them.
     attempts: every HTTP request of it. retries: how many of them were repeated. headers: rate limits and the server's
-    own time, lower-case names. error_kind: why the answer could not be used, None where it could.
+    own time, lower-case names. error_kind: why the answer could not be used, None where it could. parse_ms: reading
+    tool calls, usage and errors out of the answer, which is not part of latency_ms; None where it was not recorded.
+    paused_ms: how long the policy waited after it, as the server asked or to back off, before it went on.
     earlier: answers to this same request that could not be used and were asked for again, oldest first; their
     `request` is empty, as it is this one's.
     """
@@ -418,11 +440,26 @@ class ModelCall:
     error_kind: str | None = None
     error_detail: str = ""
     earlier: tuple[ModelCall, ...] = ()
+    parse_ms: float | None = None
+    paused_ms: float = 0.0
 
     @property
     def all_calls(self) -> tuple[ModelCall, ...]:
         """It and the earlier ones, oldest first."""
         return (*self.earlier, self)
+
+    @property
+    def waited_ms(self) -> float:
+        """How long it waited between its attempts and after them: for a server's Retry-After, or to back off."""
+        pairs = zip(self.attempts, self.attempts[1:], strict=False)
+        between = (max(0.0, later.start_ms - earlier.start_ms - earlier.duration_ms) for earlier, later in pairs)
+        return sum(between, self.paused_ms)
+
+
+def sum_known(values: Iterable[Number | None]) -> Number | None:
+    """The sum of what is known; None where nothing is, which is not 0."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 @dataclass(frozen=True, slots=True)

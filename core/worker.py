@@ -33,7 +33,7 @@ from core.rollout import Recorder, run_rollout
 from core.settings import Settings, load_settings
 from core.slots import Slot, SlotRecord, SlotState, free_slots, worker_name
 from core.store import TraceStore
-from core.types import Budget, Decision, EpisodeError, Outcome, QueuedEpisode, StateRecord, StopReason
+from core.types import Budget, Decision, EpisodeError, Outcome, QueuedEpisode, Spent, StateRecord, StopReason
 
 HEARTBEAT_S = 2.0
 STOP_POLL_S = 0.25  # how often the loop, which may ask thousands of times a second, looks into the database
@@ -161,9 +161,9 @@ class RolloutInProgress:
             self._stop_requested = self.store.stop_requested(self.episode_id)
         return self._stop_requested
 
-    def budget_spent(self) -> bool:
-        """True once the run's model calls, in whatever worker, have come to what they may."""
-        return not self._budget.is_open and self._budget.is_spent(self.store.spent(self.run_id))
+    def budget_spent(self, more: Spent) -> bool:
+        """True once the run's calls, in whatever worker, and `more`, not stored yet, come to what they may."""
+        return not self._budget.is_open and self._budget.is_spent(self.store.spent(self.run_id).plus(more))
 
     def as_it_was(self, outcome: Outcome) -> Outcome:
         """The loop knows only that it had to stop; an end that no person asked for is an interruption."""

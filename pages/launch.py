@@ -17,17 +17,28 @@ from core.env.simulation import local_grid
 from core.errors import InvalidInput, JobError, StoreError
 from core.plan import LaunchPlan, checked_budget, checked_limits, make_run, parse_seeds
 from core.policies import POLICIES, checked_policy
-from core.rewards import STRATEGIES, checked
+from core.rewards import checked
 from core.store import EpisodeFilter
-from core.types import EnvConfig, EpisodeStatus, OnDone, RewardConfig, Run
+from core.types import EnvConfig, EpisodeStatus, OnDone, Run
 from pages.components.format import number, seconds
-from pages.components.launch_state import LAUNCH_BUTTON, PREFIX, begin, keep, link_troubles, name_is_used, show_link
+from pages.components.launch_state import (
+    LAUNCH,
+    LAUNCH_BUTTON,
+    PREFIX,
+    begin,
+    keep,
+    link_troubles,
+    name_is_used,
+    show_link,
+)
 from pages.components.limits_form import limits_form, world_form
 from pages.components.model_estimate import estimate_notes, estimate_of, estimate_rows
 from pages.components.pace import longest_s, pace_of
 from pages.components.plain import plain
 from pages.components.policy_form import policy_picker, policy_settings
 from pages.components.reward_form import reward_form
+from pages.components.reward_start import described, start_picker
+from pages.components.reward_words import reward_in_words
 from pages.components.router import inside_the_dashboard
 from pages.components.seeds import SEEDS_KEY, seed_gallery
 from pages.components.state import settings, store
@@ -95,7 +106,8 @@ def main() -> None:
         check("Policy", policy_place, lambda: checked_budget(chosen.budget))
     with reward_tab:
         reward_place = st.container()
-        reward_given = reward_form()
+        _reward_start()
+        reward_given = reward_form(LAUNCH)
         reward = check("Reward", reward_place, lambda: checked(reward_given, achievements=ACHIEVEMENTS, items=ITEMS))
     with seeds_tab:
         make_missing_worlds = seed_gallery(env or EnvConfig())
@@ -149,6 +161,16 @@ def _checked_world(check: _Check, place: DeltaGenerator) -> EnvConfig | None:
     return env
 
 
+def _reward_start() -> None:
+    saved = {entry.name: entry for entry in store().saved_rewards()}
+    picker, lab = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
+    with picker:
+        name = start_picker(LAUNCH, saved)
+    lab.page_link("pages/lab.py", label="Try rewards on what is stored: Lab →")
+    if name:
+        st.caption(plain(described(saved[name])))
+
+
 def _too_small(env: EnvConfig) -> str:
     (width, height), (columns, rows) = env.area, local_grid(env.view)
     if width >= columns and height >= rows:
@@ -171,7 +193,7 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
         ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
         ("Steps, at most", number(count * _most_steps(plan))),
         ("Decisions, at most", number(count * plan.limits.max_decisions)),
-        ("Reward", _reward_in_words(plan.reward)),
+        ("Reward", reward_in_words(plan.reward)),
         ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
     ]
     estimated = estimate_of(plan, count)
@@ -189,13 +211,6 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
 def _most_steps(plan: LaunchPlan) -> int:
     """Of one rollout: what its caps on steps and on decisions leave."""
     return min(plan.limits.max_steps, plan.limits.max_decisions * plan.max_actions_per_call)
-
-
-def _reward_in_words(reward: RewardConfig) -> str:
-    if not reward.is_active:
-        return "off"
-    given = "" if reward.indicator_lambda else " (0 counts as 1)"
-    return f"{STRATEGIES[reward.strategy].label}, λ {reward.effective_lambda:g}{given}"
 
 
 def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:

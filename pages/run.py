@@ -10,12 +10,12 @@ import streamlit as st
 from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
-from core.store import EpisodeFilter, EpisodeSummary, RunSummary
+from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
 from pages.components.arrival import has_arrived
 from pages.components.empty import show_empty_store
 from pages.components.format import number, short_id, signed, when
-from pages.components.launch_state import link_of
+from pages.components.launch_state import link_of, reward_values
 from pages.components.live import (
     Played,
     episode_card,
@@ -27,7 +27,7 @@ from pages.components.live import (
     show_what_was_said,
     stage,
 )
-from pages.components.model_live import is_of_a_model, show_spent
+from pages.components.model_live import is_of_a_model, show_spent, spent_on
 from pages.components.plain import plain, short
 from pages.components.router import inside_the_dashboard
 from pages.components.seeds import seeds_text
@@ -112,9 +112,10 @@ def _asked_for(config: dict[str, Any]) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _text_at(config: dict[str, Any], part: str, name: str) -> str:
-    inner = config.get(part)
-    value = inner.get(name) if isinstance(inner, dict) else None
+def _text_at(config: dict[str, Any], *path: str) -> str:
+    value: Any = config
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
 
 
@@ -195,12 +196,12 @@ def _link(rows: tuple[EpisodeSummary, ...]) -> dict[str, str]:
             "seeds": seeds_text(_seeds(rows)),
             "policy": spec.policy.name,
             "episodes": _per_seed(rows),
-            "strategy": spec.reward.strategy,
-            "lambda": spec.reward.indicator_lambda,
+            **reward_values(spec.reward),
             "max_steps": spec.limits.max_steps,
             "max_decisions": spec.limits.max_decisions,
             "max_seconds": spec.limits.max_time_s,
             "on_done": spec.on_done.value,
+            "param_llm_profile": _text_at(spec.policy.params, "profile"),
         }
     )
 
@@ -239,7 +240,7 @@ def _draw(run_id: str, was_active: bool) -> bool:
     _show_totals(run_id, rows, active)
     if any(is_of_a_model(row) for row in rows):
         show_spent(run_id)
-    _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed, played)
+    _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed, played, spent_on(cards))
     if not all_as_cards:
         _show_rows(rows, per_seed, played)
     return not active
@@ -302,14 +303,17 @@ def _stop_all(run_id: str) -> None:
     say(f"Asked {asked} episode{'' if asked == 1 else 's'} to stop.")
 
 
-def _show_cards(cards: list[EpisodeSummary], per_seed: int, played: dict[str, Played]) -> None:
+def _show_cards(
+    cards: list[EpisodeSummary], per_seed: int, played: dict[str, Played], spent: dict[str, EpisodeSpent]
+) -> None:
     if len(cards) == 1:
-        episode_card(cards[0], per_seed, played[cards[0].id], alone=True)
+        (row,) = cards
+        episode_card(row, per_seed, played[row.id], spent=spent.get(row.id), alone=True)
         return
     for start in range(0, len(cards), 2):
         for column, row in zip(st.columns(2), cards[start : start + 2], strict=False):
             with column:
-                episode_card(row, per_seed, played[row.id])
+                episode_card(row, per_seed, played[row.id], spent=spent.get(row.id))
 
 
 def _show_rows(rows: tuple[EpisodeSummary, ...], per_seed: int, played: dict[str, Played]) -> None:

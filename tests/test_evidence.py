@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.evidence import SentMessage, attempts_ms, model_totals, new_messages, sent_messages, waited_ms
-from core.types import Attempt, Decision, ModelCall, RewardBreakdown, StateFacts, Timing
+from core.evidence import SentMessage, model_totals, new_messages, sent_messages
+from core.types import Attempt, Decision, ModelCall, RewardBreakdown, StateFacts, Timing, sum_known
 
 
 def _decision(call: ModelCall | None) -> Decision:
@@ -38,11 +38,12 @@ def test_calls_that_were_asked_again_count() -> None:
 
 def test_the_wait_between_attempts_is_told_from_the_attempts() -> None:
     call = ModelCall("h", "m", {}, "", attempts=(Attempt(0, 50, 429), Attempt(1050, 30, 429), Attempt(1500, 10, 200)))
-    assert waited_ms(call) == pytest.approx(1000 + 420)
+    assert call.waited_ms == pytest.approx(1000 + 420)
 
 
-def test_the_time_of_all_attempts_is_their_sum() -> None:
-    assert attempts_ms(ModelCall("h", "m", {}, "", attempts=(Attempt(0, 50, 429), Attempt(1050, 30, 200)))) == 80
+def test_a_sum_of_nothing_that_is_known_is_not_known() -> None:
+    assert sum_known([]) is None and sum_known([None, None]) is None
+    assert sum_known([0, None]) == 0 and sum_known([0.25, None, 0.5]) == 0.75
 
 
 def test_messages_are_read_as_they_were_sent() -> None:

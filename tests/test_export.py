@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -154,6 +155,30 @@ def test_the_command_writes_the_document(store: TraceStore, settings: Settings, 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert out.read_bytes() == episode_json(store, "episode-1")
     assert json.loads(command(settings, "episode-1").stdout) == exported(store)
+
+
+@pytest.mark.parametrize("arguments", [("coded",), ("--sft",)])
+def test_what_a_terminal_would_act_on_is_escaped_in_what_is_printed(
+    store: TraceStore, settings: Settings, tmp_path: Path, arguments: tuple[str, ...]
+):
+    codes = "\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe \u2066x\x7f é 🙂"
+    play_model(store, "coded", [answer("noop", model=codes)])
+    printed = command(settings, *arguments).stdout
+    seen = [sign for sign in printed.decode() if unicodedata.category(sign) in ("Cc", "Cf") and sign != "\n"]
+    assert seen == []
+    out = tmp_path / "out"
+    command(settings, *arguments, "--out", str(out))
+    in_file = [json.loads(line) for line in out.read_bytes().splitlines()]
+    assert [json.loads(line) for line in printed.splitlines()] == in_file  # escaped, and the same
+    assert _holds(in_file, codes)
+
+
+def _holds(data: Any, text: str) -> bool:
+    """Whether a text is part of any text in the data."""
+    if isinstance(data, str):
+        return text in data
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return any(_holds(part, text) for part in parts)
 
 
 def test_the_command_says_what_is_wrong(store: TraceStore, settings: Settings):

@@ -14,11 +14,19 @@ CORE = ROOT / "core"
 ALLOWED = {
     "types": {"data"},
     "errors": set[str](),
+    "params": set[str](),
     "settings": set[str](),
     "data": set[str](),
     "scenes": set[str](),
     "env": set[str](),
-    "rewards": set[str](),
+    "facts": set[str](),
+    "rewards": {"facts"},
+    "rescore": {"facts", "rewards"},
+    "statistics": {"facts"},
+    "ledger": {"env.rules"},
+    "next_resource": {"env.rules", "facts", "scenes"},
+    "potential_check": {"facts", "ledger", "next_resource", "rewards", "scenes"},
+    "audit": {"rewards"},
     "rubrics": set[str](),
     "evidence": set[str](),
     "plan": {"env.checks", "policies", "rewards"},
@@ -26,13 +34,13 @@ ALLOWED = {
     "rollout": {"env", "policies", "rewards"},
     "replay": {"env"},
     "dataset": {"env", "store"},
-    "store": {"scenes", "settings"},
+    "store": {"facts", "scenes", "settings"},
     "export": {"env.rules", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots", "worker"},
     "worker": {"rollout", "store", "settings", "slots", "jobs"},
 }
-OPEN = {"types", "errors", "data"}
+OPEN = {"types", "errors", "data", "params"}
 
 
 def _modules() -> list[Path]:

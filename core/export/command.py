@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ from core.store.blobs import to_json
 from core.store.database import FILE_NAME
 from core.store.urls import parsed_url, printable
 
+# DEL, the control characters from U+0080 on, and marks that turn the direction of writing, in UTF-8. In JSON they stand
+# in texts only.
+_UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
 _NOTHING_PASSED = (
     "Nothing was exported: no stored decision passes. Decisions of players that ask no model need --all-policies, and "
     "calls that could not be used --with-unusable.\n"
@@ -185,6 +189,11 @@ def _is_missing(file: Path) -> bool:
     return False
 
 
+def _seen(piece: bytes) -> bytes:
+    """The same JSON with those characters escaped that a terminal acts on; JSON itself escapes the others of them."""
+    return _UNSEEN.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), piece)
+
+
 def _put_document(path: Path | None, document: bytes) -> None:
     _put(path, [document] if path else [document, b"\n"])
 
@@ -194,7 +203,7 @@ def _put(path: Path | None, pieces: Iterable[bytes]) -> None:
         write_whole(path, pieces)
         return
     try:
-        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.writelines(map(_seen, pieces))
         sys.stdout.buffer.flush()
     except OSError as error:
         # What is left in the buffer would fail once more when Python ends.

@@ -7,15 +7,26 @@ from dataclasses import asdict
 from typing import Any
 
 from core.errors import InvalidConfig, did_you_mean
-from core.policies.base import HISTORY_LENGTH, OUT_OF_TIME, STOPPED, Policy, PolicyKind, SeeingPolicy, WaitingPolicy
+from core.params import read_params
+from core.policies.base import (
+    HISTORY_LENGTH,
+    OUT_OF_BUDGET,
+    OUT_OF_TIME,
+    STOPPED,
+    Policy,
+    PolicyKind,
+    SeeingPolicy,
+    WaitingPolicy,
+)
+from core.policies.farmer import FarmerParams, FarmerPolicy
 from core.policies.llm import LlmParams, check_llm, make_llm
-from core.policies.params import read_params
 from core.policies.random import RandomParams, RandomPolicy
 from core.policies.scripted import ScriptedParams, ScriptedPolicy
 from core.types import PolicySpec
 
 __all__ = [
     "HISTORY_LENGTH",
+    "OUT_OF_BUDGET",
     "OUT_OF_TIME",
     "POLICIES",
     "Policy",
@@ -41,6 +52,14 @@ _KINDS = (
         description="Every action equally likely, drawn from its own generator: the least any policy should beat.",
         params=RandomParams,
         make=RandomPolicy,
+    ),
+    PolicyKind(
+        name="farmer",
+        label="Farmer",
+        description="For teaching: plays as scripted until its first drink, then repeats what a reward may pay for "
+        "again and again. The audit should find it.",
+        params=FarmerParams,
+        make=FarmerPolicy,
     ),
     PolicyKind(
         name="llm",

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from core.env.observation import Observation
-from core.types import Decision, PolicyReply
+from core.types import Decision, PolicyReply, Spent
 
 HISTORY_LENGTH = 16  # decisions a policy is shown, at most
 # Kinds of error, of a reply or a PolicyError, that are no failure of the policy:
 OUT_OF_TIME = "out_of_time"  # what was waited for did not come within the time allowed
 STOPPED = "stopped"  # a person asked to stop while it waited
+OUT_OF_BUDGET = "out_of_budget"  # the run may ask no model any more
 
 
 class Policy(Protocol):
@@ -44,12 +45,19 @@ class Policy(Protocol):
 class WaitingPolicy(Policy, Protocol):
     """A policy whose `decide` may wait for something outside: a model, a person, another program."""
 
-    def allow(self, time_left_s: float, should_stop: Callable[[], bool]) -> None:
+    def allow(
+        self,
+        time_left_s: float,
+        should_stop: Callable[[], bool],
+        budget_spent: Callable[[Spent], bool] = lambda spent: False,
+    ) -> None:
         """Comes before each `decide`, which then has to return or raise within that many seconds.
 
         They are what is left of the rollout's `max_time_s`. Where the answer does not come in time, the reply (or a
         PolicyError) has the kind `OUT_OF_TIME`: the episode then ends by that cap and not as failed. While it waits it
-        asks `should_stop` at least once a second, and answers with the kind `STOPPED` once that is true.
+        asks `should_stop` at least once a second, and answers with the kind `STOPPED` once that is true. Before it asks
+        a model again within one `decide`, it asks `budget_spent` with what this `decide` has spent so far, and answers
+        with the kind `OUT_OF_BUDGET` where that is true.
         """
         ...
 
@@ -68,7 +76,7 @@ class SeeingPolicy(Policy, Protocol):
 class PolicyKind:
     """A registered policy: the name it is stored under, what people read, and its parameters.
 
-    params: a frozen dataclass whose fields come from `core.policies.params`; their metadata is the form's
+    params: a frozen dataclass whose fields come from `core.params`; their metadata is the form's
     labels, bounds and help.
     make: builds a policy from such a record, the policy seed and the cap on actions per call.
     check: raises InvalidConfig for a record whose parts are each possible but cannot be played; asked before a launch.

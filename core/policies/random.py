@@ -9,7 +9,7 @@ import numpy as np
 
 from core.env.observation import Observation
 from core.env.rules import ACTIONS
-from core.policies.params import integer
+from core.params import integer
 from core.policies.tools import call_interact
 from core.types import Decision, PolicyReply
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
+from core.facts import FactColumns
 from core.rewards.base import Change, NoParams, Strategy
 from core.types import RewardComponent
 
@@ -21,3 +25,7 @@ class Consistent(Strategy[NoParams]):
         """One `indicator` component, or none."""
         if change.unlocked:
             yield RewardComponent("indicator", "any_achievement", delta=1, weight=1.0, value=1.0)
+
+    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+        """1.0 wherever something was unlocked."""
+        return np.minimum(columns.unlocks, 1.0)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
+from core.facts import INVENTORY, UNLOCK, FactColumns, Feature
 from core.rewards.base import Change, NoParams, Strategy
 from core.types import RewardComponent
 
@@ -42,6 +46,20 @@ class PerAchievement(Strategy[NoParams]):
             config.achievement_count_weights,
             config.default_achievement_count_weight,
         )
+
+    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+        """Everything that rose, each with its weight."""
+        return columns.weighed(self._weight)
+
+    def _weight(self, feature: Feature) -> float:
+        config, name = self.config, feature.name
+        if feature.kind == UNLOCK:
+            limit = config.k_limits.get(name, DEFAULT_LIMIT)
+            # All unlocks before it were credited too, as far as the limit went: the rank says how many.
+            return 0.0 if 0 < limit <= feature.rank else config.weights.get(name, DEFAULT_WEIGHT)
+        if feature.kind == INVENTORY:
+            return config.inventory_weights.get(name, config.default_inventory_weight)
+        return config.achievement_count_weights.get(name, config.default_achievement_count_weight)
 
     def _unlocks(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
         for name in change.unlocked:

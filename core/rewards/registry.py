@@ -7,9 +7,13 @@ from typing import Any
 from core.errors import InvalidReward, did_you_mean
 from core.rewards.base import Strategy
 from core.rewards.consistent import Consistent
+from core.rewards.environment import EnvironmentOnly
 from core.rewards.per_achievement import PerAchievement
+from core.rewards.potential_based import PotentialBased
 
-STRATEGIES: dict[str, type[Strategy[Any]]] = {strategy.name: strategy for strategy in (Consistent, PerAchievement)}
+STRATEGIES: dict[str, type[Strategy[Any]]] = {
+    strategy.name: strategy for strategy in (Consistent, PerAchievement, EnvironmentOnly, PotentialBased)
+}
 
 
 def find_strategy(name: str) -> type[Strategy[Any]]:

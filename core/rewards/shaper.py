@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
+from core.facts import FactColumns
 from core.rewards.base import Change
 from core.rewards.registry import find_strategy
 from core.rewards.validation import check_facts, checked, checked_credit_counts, read_params
@@ -29,18 +33,31 @@ class RewardShaper:
         """Achievement name -> how often its unlock was paid in this episode (a copy)."""
         return dict(self._credits)
 
-    def score(self, before: StateFacts, after: StateFacts) -> RewardBreakdown:
+    def base_values(self, columns: FactColumns) -> NDArray[np.float64] | None:
+        """What every decision of many whole episodes earns before lambda, float64 (N,), with fresh credit counts.
+
+        None where the strategy scores only decision by decision.
+        """
+        if not self.config.is_active:
+            return np.zeros(columns.n_decisions)
+        return self._strategy.values(columns)
+
+    def score(
+        self, before: StateFacts, after: StateFacts, *, env_reward: float = 0.0, is_end: bool = False
+    ) -> RewardBreakdown:
         """What the decision that led from `before` to `after` earned. Counts the unlocks that it credits.
 
-        A configuration that is disabled or of another mode gives an empty breakdown that pays 0. Raises InvalidInput
-        for facts that are none or that hold something else than numbers of a sensible size.
+        env_reward: what the environment paid for its steps; is_end: the world is over after it, or a counted cap
+        reached. Few strategies look at these two. A configuration that is disabled or of another mode gives an empty
+        breakdown that pays 0. Raises InvalidInput for facts that are none or that hold something else than numbers of
+        a sensible size.
         """
         check_facts(before)
         check_facts(after)
         effective_lambda = self.config.effective_lambda
         if not self.config.is_active:
             return RewardBreakdown(self.config.strategy, effective_lambda)
-        change = Change(before, after)
+        change = Change(before, after, env_reward, is_end)
         components = tuple(self._strategy.components(change, MappingProxyType(self._credits)))
         credited = tuple(component.name for component in components if component.kind == "achievement")
         for name in credited:

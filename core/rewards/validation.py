@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from core import data
 from core.errors import InvalidInput, InvalidReward, did_you_mean
+from core.params import Kind, OneOf, Words, kind_of
 from core.rewards.base import Strategy
 from core.rewards.registry import find_strategy
 from core.types import RewardConfig, StateFacts
@@ -24,6 +25,8 @@ MOST_CREDITS = 1_000_000_000
 
 # The columns of stored reward facts hold no more.
 MOST_HELD = 2**31 - 1
+
+_PLAIN_NUMBERS = (int, bool, float)
 
 ACTIVE_MODE = "decision_stepwise"
 
@@ -95,7 +98,9 @@ def check_facts(facts: object) -> None:
         if not isinstance(held, Mapping):
             raise InvalidInput(f"{where} of the facts is {reprlib.repr(held)}; give a table of names and numbers.")
         for name, value in cast(Mapping[object, object], held).items():
-            if not isinstance(value, Real) or not abs(cast(float, value)) <= MOST_HELD:
+            # Almost all are these; to ask an abstract class takes ten times as long, for each of some fifty a state.
+            is_number = type(value) in _PLAIN_NUMBERS or isinstance(value, Real)
+            if not is_number or not abs(cast(float, value)) <= MOST_HELD:
                 raise InvalidInput(
                     f"{where}[{reprlib.repr(name)}] of the facts is {reprlib.repr(value)}; give a number from "
                     f"-{MOST_HELD:,} to {MOST_HELD:,}."
@@ -105,10 +110,11 @@ def check_facts(facts: object) -> None:
 def read_params(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> Any:
     """The strategy's parameter record, defaults filled in.
 
-    Raises InvalidReward for a name that the strategy does not have and for a value that is no number in range.
+    Raises InvalidReward for a name that the strategy does not have and for a value that is no number in range or
+    none of its choices.
     """
     known = {field.name: field for field in fields(strategy.params_type)}
-    values: dict[str, float] = {}
+    values: dict[str, float | str] = {}
     for name, value in _named(given, "params", "", None).items():
         if name == VERSION_PARAM:
             _check_version(strategy, value)
@@ -117,11 +123,21 @@ def read_params(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> Any:
             accepted = ", ".join(known) or "none"
             hint = did_you_mean(name, known) or "."
             raise InvalidReward(f'The strategy "{strategy.name}" has no parameter "{name}"{hint} It has: {accepted}.')
-        low, high = known[name].metadata["low"], known[name].metadata["high"]
-        values[name] = _number(value, f'params["{name}"]')
-        if not low <= values[name] <= high:
-            raise InvalidReward(f'params["{name}"] is {values[name]:g}; give a number from {low:g} to {high:g}.')
+        values[name] = _param(value, f'params["{name}"]', kind_of(known[name]))
     return strategy.params_type(**values)
+
+
+def _param(value: object, where: str, kind: Kind) -> float | str:
+    if isinstance(kind, OneOf):
+        chosen = _text(value, where).strip().casefold()
+        if chosen not in kind.names:
+            hint = did_you_mean(chosen, kind.names) or "."
+            raise InvalidReward(f"{where} is {reprlib.repr(value)}{hint} Choose one of: {', '.join(kind.names)}.")
+        return chosen
+    given = kind.read(value) if isinstance(kind, Words) else kind.read(_number(value, where))
+    if given is None:
+        raise InvalidReward(f"{where} is {reprlib.repr(value)}; give {kind}.")
+    return given
 
 
 def _version_of(strategy: type[Strategy[Any]]) -> dict[str, int]:

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from core.store.packs import RewardFacts
+from core.store.archive import ArchivePart, Unreadable
 from core.store.records import (
     COUNT_CAP,
     DecisionSummary,
     EpisodeFilter,
     EpisodePage,
+    EpisodeSpent,
     EpisodeSummary,
     Exchange,
     ExchangeFilter,
     RunSummary,
+    SavedReward,
     Totals,
 )
+from core.store.seeds import World
 from core.store.store import TraceStore
 
 __all__ = [
+    "ArchivePart",
     "COUNT_CAP",
     "DecisionSummary",
     "EpisodeFilter",
     "EpisodePage",
+    "EpisodeSpent",
     "EpisodeSummary",
     "Exchange",
     "ExchangeFilter",
-    "RewardFacts",
     "RunSummary",
+    "SavedReward",
     "Totals",
     "TraceStore",
+    "Unreadable",
+    "World",
 ]

@@ -1,4 +1,4 @@
-"""One episode read back: its start, decisions, scenes and reward facts."""
+"""One episode read back: its start, decisions and scenes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from core.scenes import concat_packed, unpack_scenes
 from core.store.arguments import whole
 from core.store.blobs import Dictionary, decompress, from_json, typed
 from core.store.browse import one
-from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, facts_of, start_state
+from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, start_state
 from core.store.ids import episode_key
-from core.store.packs import RewardFacts, RewardFactsWriter, unpack
 from core.store.records import DecisionSummary
 from core.store.tables import (
     AnyRow,
@@ -25,7 +24,6 @@ from core.store.tables import (
     component_types,
     decision_payloads,
     decisions,
-    episode_packs,
     episode_starts,
     request_parts,
     reward_components,
@@ -50,9 +48,7 @@ class PayloadReader:
     def of(cls, connection: Connection, key: int, episode_id: str) -> PayloadReader:
         """That of an episode."""
         what = f"Episode {episode_id}"
-        first = connection.scalar(
-            _payloads(key).where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob)
-        )
+        first = connection.scalar(payloads(key).where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob))
         dictionary = None if first is None else Dictionary(decompress(first, f"Decision 0 of {what}"))
         return cls(key, what, stored_layout(connection, key), dictionary)
 
@@ -93,7 +89,7 @@ def decision(connection: Connection, episode_id: str, index: int) -> Decision:
     key = episode_key(connection, episode_id)
     row = None
     if 0 <= index <= _INT_MAX:
-        row = connection.execute(_payloads(key).where(decisions.c.idx == index)).one_or_none()
+        row = connection.execute(payloads(key).where(decisions.c.idx == index)).one_or_none()
     if row is None:
         raise UnknownEpisode(f"Episode {episode_id} has no decision {index}.{_how_many(connection, episode_id)}")
     reader = PayloadReader.of(connection, key, episode_id)
@@ -104,7 +100,7 @@ def decision(connection: Connection, episode_id: str, index: int) -> Decision:
         payload,
         # The scene after step i stands at i + 1: the one of the reset comes first.
         scenes=_scenes(connection, key, row.step_start + 1, row.step_end + 1, episode_id),
-        components=_components(connection, reward_components.c.decision_id == row.id)[row.id],
+        components=components_of(connection, reward_components.c.decision_id == row.id)[row.id],
         parts=parts_of(connection, key, payload, reader.what),
     )
 
@@ -144,9 +140,9 @@ def load(connection: Connection, episode_id: str) -> Episode:
 def read_decisions(connection: Connection, key: int, episode_id: str, scenes: Sequence[Scene]) -> Iterable[Decision]:
     """All decisions in order. scenes: all of the episode, that of the reset first."""
     reader = PayloadReader.of(connection, key, episode_id)
-    components = _components(connection, decisions.c.episode_id == key)
+    components = components_of(connection, decisions.c.episode_id == key)
     parts = _request_parts(connection, key, reader.what)
-    for row in connection.execute(_payloads(key).order_by(decisions.c.idx)):
+    for row in connection.execute(payloads(key).order_by(decisions.c.idx)):
         its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
         yield _build(reader, row, reader.payload(row.idx, row.blob), its_scenes, components[row.id], parts)
 
@@ -178,20 +174,6 @@ def latest_scene(connection: Connection, episode_id: str) -> Scene | None:
     return unpacked(decompress(blob, f"The latest scenes of episode {episode_id}"), episode_id)[-1]
 
 
-def reward_facts(connection: Connection, episode_id: str) -> RewardFacts:
-    """The episode's pack; made from its decisions where there is none."""
-    key = episode_key(connection, episode_id)
-    blob = connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == key))
-    if blob is not None:
-        return unpack(blob, f"The reward facts of episode {episode_id}")
-    reader = PayloadReader.of(connection, key, episode_id)
-    writer = RewardFactsWriter()
-    for row in connection.execute(_payloads(key).order_by(decisions.c.idx)):
-        payload = reader.payload(row.idx, row.blob)
-        writer.add(*facts_of(payload, reader.layout), payload.unlocked)
-    return writer.facts()
-
-
 def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> dict[int, Any]:
     """Those parts of requests that a decision refers to, of the thousands that its episode may have."""
     spans = (span for ranges in payload.request_parts.values() for span in ranges)
@@ -202,7 +184,8 @@ def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> d
     return parts
 
 
-def _payloads(key: int) -> AnySelect:
+def payloads(key: int) -> AnySelect:
+    """The decisions of an episode with their payloads, unordered."""
     columns = (decisions.c.id, decisions.c.idx, decisions.c.step_start, decisions.c.step_end, decisions.c.store_ms)
     return (
         select(*columns, decision_payloads.c.blob)
@@ -241,7 +224,7 @@ def _initial(connection: Connection, key: int, scene: Callable[[], Scene]) -> St
     return None if blob is None else start_state(decode_start(blob, "The start of an episode"), scene())
 
 
-def _components(connection: Connection, condition: ColumnElement[bool]) -> dict[int, list[RewardComponent]]:
+def components_of(connection: Connection, condition: ColumnElement[bool]) -> dict[int, list[RewardComponent]]:
     """By decision key."""
     rows = connection.execute(
         select(reward_components, component_types.c.kind, component_types.c.name)

@@ -1,120 +1,97 @@
-"""What re-scoring looks at, as columns: which decision changed what by how much, and which unlock it was.
+"""The reward facts of an episode as a blob.
 
-Derived from the decisions and made anew from them where it is missing. Little endian, one zstd frame: a u32 with the
-length of a JSON header (`v`, `n_decisions`, `n`, `names`), the header, then the columns one after the other.
+Derived from the decisions and made anew from them where it is missing or of an older version. Little endian, one zstd
+frame: a u32 with the length of a JSON header, the header, then the columns one after the other.
+Version 1 had no columns for each decision, no start and no totals.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from core.errors import StoreCorrupt, StoreTooNew
+from core.facts import ComponentTotal, EpisodeFacts
+from core.facts.episode import CHANGE_COLUMNS, DECISION_COLUMNS
 from core.store.blobs import compress, decompress, from_json, to_json
 from core.types import StateFacts
 
-VERSION: Final = 1
-
-UNLOCK: Final = 0
-INVENTORY: Final = 1
-ACHIEVEMENT_COUNT: Final = 2
+VERSION: Final = 2
 
 _LENGTH: Final = struct.Struct("<I")
-_COLUMNS: Final = (("decisions", "<i4"), ("kinds", "u1"), ("names", "<u2"), ("deltas", "<i4"), ("ranks", "<i4"))
-
-
-@dataclass(frozen=True, slots=True)
-class RewardFacts:
-    """One row for each thing that a decision changed; n rows, in order of decisions.
-
-    decisions: int32 (n,), the decision's index. kinds: uint8 (n,), UNLOCK, INVENTORY or ACHIEVEMENT_COUNT.
-    names: uint16 (n,), numbers into `name_list`. deltas: int32 (n,), after minus before (falls too; 1 for an unlock).
-    ranks: int32 (n,), for an unlock how often that achievement was unlocked before in this episode; 0 for others.
-    """
-
-    n_decisions: int
-    name_list: tuple[str, ...]
-    decisions: NDArray[np.int32]
-    kinds: NDArray[np.uint8]
-    names: NDArray[np.uint16]
-    deltas: NDArray[np.int32]
-    ranks: NDArray[np.int32]
 
 
 class _Header(msgspec.Struct, frozen=True):
+    """n: how many changes there are. achieved: unlocked before the first decision."""
+
     v: int
     n_decisions: int
     n: int
     names: tuple[str, ...]
+    inventory: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    achievements: dict[str, bool] = {}
+    foreseen_end: bool = False
+    components: tuple[ComponentTotal, ...] = ()
 
 
-class RewardFactsWriter:
-    """Gathers the rows of one episode, decision by decision."""
-
-    def __init__(self) -> None:
-        self._n_decisions = 0
-        self._rows: list[tuple[int, int, int, int, int]] = []
-        self._names: dict[str, int] = {}
-        self._unlocks: dict[str, int] = {}
-
-    def add(self, before: StateFacts, after: StateFacts, unlocked: Iterable[str]) -> None:
-        """The next decision."""
-        for name in unlocked:
-            rank = self._unlocks.get(name, 0)
-            self._unlocks[name] = rank + 1
-            self._row(UNLOCK, name, 1, rank)
-        for name, delta in _deltas(before.inventory, after.inventory):
-            self._row(INVENTORY, name, delta, 0)
-        for name, delta in _deltas(before.achievement_counts, after.achievement_counts):
-            self._row(ACHIEVEMENT_COUNT, name, delta, 0)
-        self._n_decisions += 1
-
-    def facts(self) -> RewardFacts:
-        """What was gathered."""
-        rows = np.array(self._rows, np.int64).reshape(-1, len(_COLUMNS))
-        columns: dict[str, Any] = {name: rows[:, i].astype(kind) for i, (name, kind) in enumerate(_COLUMNS)}
-        return RewardFacts(n_decisions=self._n_decisions, name_list=tuple(self._names), **columns)
-
-    def _row(self, kind: int, name: str, delta: int, rank: int) -> None:
-        number = self._names.setdefault(name, len(self._names))
-        self._rows.append((self._n_decisions, kind, number, delta, rank))
-
-
-def pack(facts: RewardFacts) -> bytes:
+def pack(facts: EpisodeFacts) -> bytes:
     """The facts as a blob."""
-    header = to_json(_Header(VERSION, facts.n_decisions, len(facts.decisions), facts.name_list))
-    columns = (getattr(facts, name).astype(kind).tobytes() for name, kind in _COLUMNS)
+    header = to_json(
+        _Header(
+            v=VERSION,
+            n_decisions=facts.n_decisions,
+            n=len(facts.decisions),
+            names=facts.name_list,
+            inventory=facts.initial.inventory,
+            counts=facts.initial.achievement_counts,
+            achievements=facts.initial.achievements,
+            foreseen_end=facts.foreseen_end,
+            components=facts.components,
+        )
+    )
+    columns = (getattr(facts, name).astype(kind).tobytes() for name, kind in (*CHANGE_COLUMNS, *DECISION_COLUMNS))
     return compress(b"".join((_LENGTH.pack(len(header)), header, *columns)))
 
 
-def unpack(blob: bytes, what: str) -> RewardFacts:
-    """What `pack` was given. Raises StoreCorrupt, StoreTooNew."""
+def unpack(blob: bytes, what: str) -> EpisodeFacts | None:
+    """What `pack` was given; None for a blob of an older version. Raises StoreCorrupt, StoreTooNew."""
     data = decompress(blob, what)
     try:
         (length,) = _LENGTH.unpack_from(data)
         header = from_json(data[_LENGTH.size : _LENGTH.size + length], _Header, what)
         if header.v > VERSION:
             raise StoreTooNew(f"{what} was written by a newer Craftscope (format {header.v}). Update Craftscope.")
+        if header.v < VERSION:
+            return None
         columns: dict[str, Any] = {}
         offset = _LENGTH.size + length
-        for name, kind in _COLUMNS:
-            columns[name] = np.frombuffer(data, kind, header.n, offset)
-            offset += columns[name].nbytes
+        for table, n in ((CHANGE_COLUMNS, header.n), (DECISION_COLUMNS, header.n_decisions)):
+            for name, kind in table:
+                columns[name] = np.frombuffer(data, kind, n, offset)
+                offset += columns[name].nbytes
+        _check_places(header, columns)
     except (struct.error, ValueError) as error:
         raise StoreCorrupt(f"{what} is stored but cannot be read ({error}).") from error
-    return RewardFacts(n_decisions=header.n_decisions, name_list=header.names, **columns)
+    return EpisodeFacts(
+        n_decisions=header.n_decisions,
+        name_list=header.names,
+        initial=StateFacts(header.achievements, header.inventory, header.counts),
+        foreseen_end=header.foreseen_end,
+        components=header.components,
+        **columns,
+    )
 
 
-def _deltas(before: dict[str, int], after: dict[str, int]) -> Iterable[tuple[str, int]]:
-    for name, value in after.items():
-        if delta := value - before.get(name, 0):
-            yield name, delta
-    for name, value in before.items():
-        if name not in after and value:
-            yield name, -value
+def _check_places(header: _Header, columns: dict[str, Any]) -> None:
+    """Raises ValueError where a change belongs to no decision or has no name: nobody looks again after this."""
+    if not header.n:
+        return
+    decisions, names = columns["decisions"], columns["names"]
+    if decisions[0] < 0 or decisions[-1] >= header.n_decisions or (np.diff(decisions) < 0).any():
+        raise ValueError("its changes are out of order")
+    if names.max() >= len(header.names):
+        raise ValueError("its changes have no names")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from core.facts import FactsWriter
 from core.scenes import concat_packed, pack_scenes
 from core.store.blobs import Dictionary, compress
 from core.store.codec import Layout, RequestParts
-from core.store.packs import RewardFactsWriter
 from core.types import Decision, Scene
 
 CHUNK_SCENES: Final = 512
@@ -57,7 +57,7 @@ class Progress:
     env_rewards: list[float] = field(default_factory=list[float])
     rewards: list[float] = field(default_factory=list[float])
     unlock_steps: dict[str, int] = field(default_factory=dict[str, int])
-    facts: RewardFactsWriter = field(default_factory=RewardFactsWriter)
+    facts: FactsWriter = field(default_factory=FactsWriter)
     request_parts: RequestParts = field(default_factory=RequestParts)
 
     def add(self, decision: Decision) -> None:
@@ -67,7 +67,15 @@ class Progress:
         self.n_steps += len(decision.steps)
         self.env_rewards.append(decision.env_reward)
         self.rewards.append(decision.reward.total)
-        self.facts.add(decision.before, decision.after, decision.unlocked)
+        self.facts.add(
+            decision.before,
+            decision.after,
+            decision.unlocked,
+            env_reward=decision.env_reward,
+            reward=decision.reward.total,
+            step_end=self.n_steps,
+            components=decision.reward.components,
+        )
 
     def new_unlocks(self, decision: Decision) -> dict[str, int]:
         """Achievements that its steps show as unlocked for the first time, with the step."""

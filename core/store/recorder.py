@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -33,7 +33,7 @@ from core.store.tables import (
     reward_components,
     scene_chunks,
 )
-from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord
+from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord, sum_known
 
 _RUNNING: Final = episodes.c.status == EpisodeStatus.RUNNING.value
 _COUNTERS: Final = (
@@ -134,7 +134,7 @@ class EpisodeRecorder:
             "error": None if outcome.error is None else to_json(outcome.error),
         }
         tail = self._progress.tail
-        facts = pack(self._progress.facts.facts())
+        facts = pack(self._progress.facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
         with self._database.writing() as connection:
             here = update(episodes).where(episodes.c.id == self._key, _RUNNING)
             if not connection.execute(here.values(**ended)).rowcount:
@@ -327,15 +327,11 @@ def _decision_row(decision: Decision, step_start: int) -> dict[str, Any]:
         "env_step_ms": timing.env_step_ms,
         "overhead_ms": timing.overhead_ms,
         "model": call.model if call else None,
-        "tokens_in": _sum(call.tokens_in for call in calls),
-        "tokens_out": _sum(call.tokens_out for call in calls),
-        "latency_ms": _sum(call.latency_ms for call in calls),
+        "tokens_in": sum_known(call.tokens_in for call in calls),
+        "tokens_out": sum_known(call.tokens_out for call in calls),
+        "latency_ms": sum_known(call.latency_ms for call in calls),
         "model_calls": len(calls) or None,
-        "cost_usd": _sum(call.cost_usd for call in calls),
+        "cost_usd": sum_known(call.cost_usd for call in calls),
+        "waited_ms": sum(each.waited_ms for each in calls) if calls else None,
+        "parse_ms": sum_known(call.parse_ms for call in calls),
     }
-
-
-def _sum(values: Iterable[int | float | None]) -> int | float | None:
-    """Of what is known; None where nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

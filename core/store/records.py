@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, ModelCall, StopReason, ToolCall
+from core.types import (
+    EpisodeError,
+    EpisodeSpec,
+    EpisodeStatus,
+    ModelCall,
+    RewardConfig,
+    StopReason,
+    ToolCall,
+    sum_known,
+)
 
 COUNT_CAP = 10_001
 """Totals look at the newest matching episodes up to this many; show it as "more than 10,000"."""
@@ -87,7 +96,9 @@ class Totals:
 class DecisionSummary:
     """One decision without its observation, calls and states. `step_end` is exclusive; durations in milliseconds.
 
-    `store_ms` is None until the next transaction of its episode has written it.
+    `store_ms` is None until the next transaction of its episode has written it. model_calls: how often a model was
+    asked for it, None where none was. waited_ms, parse_ms: parts of `inference_ms`, as `ModelCall` has them for each
+    call; None where no model was asked or where they were not recorded.
     """
 
     index: int
@@ -103,6 +114,37 @@ class DecisionSummary:
     overhead_ms: float
     store_ms: float | None
     actions: tuple[str, ...]
+    model_calls: int | None = None
+    waited_ms: float | None = None
+    parse_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpent:
+    """What the model calls of one episode have come to so far.
+
+    tokens_*: None where no server has counted any. cost_usd: of the calls whose price is known, None where none is.
+    """
+
+    calls: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """All that were counted."""
+        return sum_known((self.tokens_in, self.tokens_out))
+
+
+@dataclass(frozen=True, slots=True)
+class SavedReward:
+    """A reward configuration under a name. n_scored: stored episodes whose return under it is kept."""
+
+    name: str
+    config: RewardConfig
+    saved_at: datetime
+    n_scored: int
 
 
 @dataclass(frozen=True, slots=True)

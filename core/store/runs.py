@@ -10,11 +10,11 @@ from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from core.errors import DuplicateId
-from core.store.arguments import whole
+from core.store.arguments import text, whole
 from core.store.blobs import from_json, to_json, typed
 from core.store.browse import summaries
 from core.store.ids import run_key
-from core.store.records import EpisodeSummary, RunSummary
+from core.store.records import EpisodeSpent, EpisodeSummary, RunSummary
 from core.store.specs import episode_row, save_reward_configs
 from core.store.tables import AnyRow, columns_of, decisions, episodes, runs
 from core.types import EpisodeStatus, QueuedEpisode, Run, Spent
@@ -90,6 +90,23 @@ def spent(connection: Connection, run_id: str) -> Spent:
     ).one()
     calls, tokens_in, tokens_out, cost = sums
     return Spent(int(calls), int(tokens_in) + int(tokens_out), float(cost))
+
+
+def spent_by(connection: Connection, episode_ids: Sequence[str]) -> dict[str, EpisodeSpent]:
+    """The same of each of some episodes, by its whole id; those that are not stored are left out."""
+    parts = (decisions.c.model_calls, decisions.c.tokens_in, decisions.c.tokens_out, decisions.c.cost_usd)
+    rows = connection.execute(
+        select(episodes.c.uuid, *map(func.sum, parts))
+        .outerjoin(decisions, decisions.c.episode_id == episodes.c.id)
+        .where(episodes.c.uuid.in_([text(id_, "The id of an episode") for id_ in episode_ids]))
+        .group_by(episodes.c.uuid)
+    )
+    return {uuid: _spent(f"Episode {uuid}", *sums) for uuid, *sums in rows}
+
+
+def _spent(what: str, calls: Any, tokens_in: Any, tokens_out: Any, cost_usd: Any) -> EpisodeSpent:
+    fields = {"calls": calls or 0, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost_usd}
+    return typed(fields, EpisodeSpent, f"What was spent on {what}")
 
 
 def _run_summaries(connection: Connection, rows: Sequence[AnyRow]) -> tuple[RunSummary, ...]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select
 
 from core.store.arguments import whole
 from core.store.blobs import from_json, to_json
 from core.store.tables import seed_descriptions
-from core.types import EnvConfig, SeedDescription
+from core.types import Difficulty, EnvConfig, SeedDescription
+
+World = tuple[int, int, EnvConfig]
+"""A seed, which of its worlds (1 first), and the environment."""
+
+
+class _DifficultyOnly(msgspec.Struct, frozen=True):
+    """What of a description matters where many are looked at; msgspec passes over the rest."""
+
+    difficulty: Difficulty
 
 
 def find(
@@ -24,6 +35,30 @@ def find(
         return None
     description = from_json(row.description, SeedDescription, f"The description of seed {seed}")
     return replace(description, picture_png=row.picture_png)
+
+
+def difficulties(connection: Connection, worlds: Iterable[World], engine_version: str) -> dict[World, Difficulty]:
+    """How hard those worlds are that are described, without their pictures."""
+    keys = {
+        (whole(seed, "The seed"), whole(world_episode, "The number of the world"), _env_text(env)): (
+            (seed, world_episode, env)
+        )
+        for seed, world_episode, env in worlds
+    }
+    shown = ("seed", "world_episode", "env", "description")
+    rows = connection.execute(
+        select(*(seed_descriptions.c[name] for name in shown)).where(
+            seed_descriptions.c.seed.in_(sorted({seed for seed, _, _ in keys})),
+            seed_descriptions.c.engine_version == engine_version,
+        )
+    )
+    found: dict[World, Difficulty] = {}
+    for row in rows:
+        world = keys.get((row.seed, row.world_episode, row.env))
+        if world is not None:
+            what = f"The description of seed {row.seed}"
+            found[world] = from_json(row.description, _DifficultyOnly, what).difficulty
+    return found
 
 
 def save(connection: Connection, description: SeedDescription) -> None:

@@ -49,7 +49,8 @@ def spec_blob(spec: EpisodeSpec) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _reward_config(blob: bytes) -> RewardConfig:
+def read_reward(blob: bytes) -> RewardConfig:
+    """A reward configuration that was stored. Raises StoreCorrupt."""
     return from_json(blob, RewardConfig, "A reward configuration")
 
 
@@ -58,7 +59,7 @@ def read_spec(blob: bytes, reward_blob: bytes, what: str) -> EpisodeSpec:
     record = from_json(blob, _SpecRecord, what)
     if record.v > VERSION:
         raise StoreTooNew(f"{what} was written by a newer Craftscope (format {record.v}). Update Craftscope to see it.")
-    return replace(record.spec, reward=_reward_config(reward_blob))
+    return replace(record.spec, reward=read_reward(reward_blob))
 
 
 def episode_row(run_key: int, queued: QueuedEpisode, created_at: datetime, status: EpisodeStatus) -> dict[str, Any]:

@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Final, Self, TypeVar
 
+from core.facts import EpisodeFacts
 from core.settings import Settings
-from core.store import browse, deletion, episodes, exchanges, profiles, queue, runs, seeds
+from core.store import (
+    archive,
+    browse,
+    deletion,
+    episodes,
+    exchanges,
+    profiles,
+    queue,
+    runs,
+    saved_rewards,
+    seeds,
+    unlocks,
+)
+from core.store.archive import ArchivePart
 from core.store.database import Database, sqlite_url
-from core.store.packs import RewardFacts
 from core.store.recorder import EpisodeRecorder
 from core.store.records import (
     DecisionSummary,
     EpisodeFilter,
     EpisodePage,
+    EpisodeSpent,
     EpisodeSummary,
     Exchange,
     ExchangeFilter,
     RunSummary,
+    SavedReward,
     Totals,
 )
 from core.store.schema import migrate
+from core.store.seeds import World
 from core.types import (
     Decision,
+    Difficulty,
     EnvConfig,
     Episode,
     ModelProfile,
     QueuedEpisode,
+    RewardConfig,
     Run,
     Scene,
     SeedDescription,
@@ -35,6 +53,9 @@ from core.types import (
     StateRecord,
 )
 
+Value = TypeVar("Value")
+
+_IDS_A_QUERY: Final = 500
 _ANY_EPISODE = EpisodeFilter()
 _ANY_MODEL_CALL = ExchangeFilter()
 
@@ -173,6 +194,14 @@ class TraceStore:
         with self._database.reading() as connection:
             return runs.spent(connection, run_id)
 
+    def spent_by(self, episode_ids: Sequence[str]) -> dict[str, EpisodeSpent]:
+        """What the model calls of each of these episodes have come to so far, by whole id, in one query.
+
+        Ids under which nothing is stored are left out.
+        """
+        with self._database.reading() as connection:
+            return runs.spent_by(connection, tuple(episode_ids))
+
     def episodes(
         self, filter: EpisodeFilter = _ANY_EPISODE, *, cursor: str | None = None, limit: int = 50
     ) -> EpisodePage:
@@ -242,10 +271,10 @@ class TraceStore:
         with self._database.reading() as connection:
             return episodes.latest_scene(connection, episode_id)
 
-    def reward_facts(self, episode_id: str) -> RewardFacts:
+    def reward_facts(self, episode_id: str) -> EpisodeFacts:
         """What re-scoring looks at, as columns. Made anew where the episode has not been closed."""
         with self._database.reading() as connection:
-            return episodes.reward_facts(connection, episode_id)
+            return archive.reward_facts(connection, episode_id)
 
     def delete_episodes(self, ids: Iterable[str]) -> int:
         """Delete for good and give the space back; gives back how many were deleted.
@@ -254,7 +283,68 @@ class TraceStore:
         """
         return deletion.delete_episodes(self._database, tuple(ids))
 
-    # --------------------------------------------------------------------------------------------------- seeds
+    # ---------------------------------------------------------------------------------------- rewards over episodes
+
+    def played_ids(self) -> tuple[str, ...]:
+        """The episodes that are over and made at least one decision, oldest launch first."""
+        with self._database.reading() as connection:
+            return archive.played_ids(connection)
+
+    def archive_part(self, ids: Iterable[str]) -> ArchivePart:
+        """The played ones of these episodes, oldest launch first, with their reward facts.
+
+        One that is damaged is named among the unreadable instead of failing the others. Facts that were missing
+        (of an episode that was interrupted, say) are made from its decisions and kept.
+        """
+        parts: list[ArchivePart] = []
+        for some in _in_parts(ids):
+            with self._database.reading() as connection:
+                found, made = archive.part(connection, some)
+            if made:
+                with self._database.writing() as connection:
+                    archive.save_packs(connection, made)
+            parts.append(found)
+        return ArchivePart(
+            tuple(played for found in parts for played in found.episodes),
+            tuple(facts for found in parts for facts in found.facts),
+            tuple(problem for found in parts for problem in found.unreadable),
+        )
+
+    def unlock_steps(self, ids: Iterable[str]) -> dict[str, dict[str, int]]:
+        """For each of these episodes, by whole id, the index of the step that first unlocked each achievement.
+
+        An episode that unlocked nothing has an empty table; ids under which nothing is stored are left out.
+        """
+        found: dict[str, dict[str, int]] = {}
+        for some in _in_parts(ids):
+            with self._database.reading() as connection:
+                found |= unlocks.unlock_steps(connection, some)
+        return found
+
+    def saved_rewards(self) -> tuple[SavedReward, ...]:
+        """The reward configurations that people saved, by name."""
+        with self._database.reading() as connection:
+            return saved_rewards.all_of_them(connection)
+
+    def save_reward(self, name: str, config: RewardConfig) -> None:
+        """Save a checked configuration under a name. Raises InvalidInput where another one is saved under it."""
+        with self._database.writing() as connection:
+            saved_rewards.save(connection, name, config)
+
+    def forget_reward(self, name: str) -> None:
+        """Forget a saved configuration and what episodes would have earned under it; what they earned stays."""
+        with self._database.writing() as connection:
+            saved_rewards.forget(connection, name)
+
+    def save_scorings(self, config: RewardConfig, returns: Mapping[str, float]) -> int:
+        """Keep what episodes, by id, would have earned under a checked configuration; how many of them are new."""
+        with self._database.writing() as connection:
+            return saved_rewards.save_scorings(connection, config, returns)
+
+    def scorings(self, config_hash: str) -> dict[str, float]:
+        """What episodes, by id, would have earned under a configuration, as far as that was kept."""
+        with self._database.reading() as connection:
+            return saved_rewards.scorings_of(connection, config_hash)
 
     # ------------------------------------------------------------------------------------------------ profiles
 
@@ -282,7 +372,21 @@ class TraceStore:
         with self._database.reading() as connection:
             return seeds.find(connection, seed, world_episode, env, engine_version)
 
+    def seed_difficulties(self, worlds: Iterable[World], engine_version: str) -> dict[World, Difficulty]:
+        """How hard those of these worlds (seed, world, environment) are that this engine has described."""
+        found: dict[World, Difficulty] = {}
+        for some in _in_parts(worlds):
+            with self._database.reading() as connection:
+                found |= seeds.difficulties(connection, some, engine_version)
+        return found
+
     def save_seed_description(self, description: SeedDescription) -> None:
         """Keep a description; replaces one of the same seed, world, environment and engine."""
         with self._database.writing() as connection:
             seeds.save(connection, description)
+
+
+def _in_parts(values: Iterable[Value]) -> Iterator[tuple[Value, ...]]:
+    """As many at once as a query may ask for."""
+    every = tuple(values)
+    return (every[at : at + _IDS_A_QUERY] for at in range(0, len(every), _IDS_A_QUERY))

@@ -204,6 +204,8 @@ decisions = Table(
     Column("latency_ms", Float(53)),
     Column("model_calls", Integer),
     Column("cost_usd", Float(53)),
+    Column("waited_ms", Float(53)),
+    Column("parse_ms", Float(53)),
     UniqueConstraint("episode_id", "idx"),
 )
 
@@ -264,6 +266,24 @@ episode_packs = Table(
     metadata,
     _episode_key(primary_key=True),
     Column("blob", LargeBinary, nullable=False),
+)
+
+saved_rewards = Table(
+    "saved_rewards",
+    metadata,
+    Column("name", PlainText, primary_key=True),
+    Column("config_hash", PlainText, ForeignKey("reward_configs.hash"), nullable=False),
+    Column("saved_at", UtcTime, nullable=False),
+)
+
+scorings = Table(
+    "scorings",
+    metadata,
+    _episode_key(primary_key=True),
+    Column("config_hash", PlainText, ForeignKey("reward_configs.hash"), primary_key=True),
+    Column("shaped_return", Float(53), nullable=False),
+    Column("scored_at", UtcTime, nullable=False),
+    Index(None, "config_hash"),
 )
 
 seed_descriptions = Table(

@@ -15,7 +15,8 @@ from core.env.rules import ACTIONS
 from core.types import Decision, Step, ToolCall
 from pages.components.cursor import Cursor
 from pages.components.format import signed, words
-from pages.components.plain import MOST_IN_A_LINE, shown
+from pages.components.long_text import show_long_text
+from pages.components.plain import MOST_IN_A_LINE, shown, shown_data
 
 _LONG = 900  # characters
 _MANY_LINES = 10
@@ -40,7 +41,8 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
     with st.expander("As it is stored"):
         show_json([asdict(call) for call in decision.tool_calls])
     with st.expander("What the policy was told"):
-        st.code(shown(decision.observation) or "(nothing)", language=None, wrap_lines=True, height=320)
+        told = decision.observation or "(nothing)"
+        show_long_text(told, key=f"told-{decision.index}", name="observation")
 
 
 def _title(call: ToolCall, number_of_call: int, calls: int) -> str:
@@ -93,7 +95,7 @@ def show_json(value: Any) -> None:
     """Data from a trace as a tree, or its beginning as text where a browser would choke on the whole."""
     text = json.dumps(value, default=str)
     if len(text) <= _MOST_IN_A_TREE:
-        st.json(text, expanded=1)
+        st.json(json.dumps(shown_data(value), default=str), expanded=1)
     else:
         st.code(shown(text), language="json", wrap_lines=True, height=_LONG_TEXT_PX)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -13,83 +12,61 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.store import DecisionSummary
-from core.types import ModelCall, RewardBreakdown
+from core.types import RewardBreakdown
+from pages.components.chart_download import Download, chart_with_downloads
+from pages.components.component_colours import component_colour
+from pages.components.figure import COLOURS, Theme, band, going_to, inert, pointer, styled, theme, upright
 from pages.components.format import ms, signed
 from pages.components.plain import MOST_IN_A_LINE, shown
 from pages.components.sentences import component_label, component_phrase, timing_parts, total_ms
 
-Theme = Literal["light", "dark"]
+__all__ = [
+    "COLOURS",
+    "CONFIG",
+    "Download",
+    "Theme",
+    "cumulative_rewards",
+    "decision_timing",
+    "reward_waterfall",
+    "show",
+    "theme",
+    "timing_strip",
+    "world_map",
+]
 
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "doubleClick": "reset"}
 """What every chart is shown with: no tool bar."""
 
-
-@dataclass(frozen=True, slots=True)
-class Colour:
-    """One colour on a light and on a dark ground."""
-
-    light: str
-    dark: str
-
-    def on(self, theme: Theme) -> str:
-        """The colour on that ground."""
-        return self.dark if theme == "dark" else self.light
-
-
-COLOURS: dict[str, Colour] = {
-    # kinds of reward components
-    "indicator": Colour("#059669", "#34d399"),
-    "achievement": Colour("#059669", "#34d399"),
-    "inventory": Colour("#2563eb", "#60a5fa"),
-    "achievement_count": Colour("#0891b2", "#22d3ee"),
-    "other": Colour("#7c3aed", "#a78bfa"),
-    "total": Colour("#475569", "#cbd5e1"),
-    # the two returns
-    "shaped": Colour("#059669", "#34d399"),
-    "env": Colour("#2563eb", "#60a5fa"),
-    "unlock": Colour("#d97706", "#fbbf24"),
-    # parts of a decision's time
-    "inference": Colour("#7c3aed", "#a78bfa"),
-    "model requests": Colour("#7c3aed", "#a78bfa"),
-    "waiting between them": Colour("#db2777", "#f472b6"),
-    "rest of inference": Colour("#a78bfa", "#6d5bb5"),
-    "environment": Colour("#059669", "#34d399"),
-    "overhead": Colour("#d97706", "#fbbf24"),
-    "store": Colour("#64748b", "#94a3b8"),
-    # what stands around the data
-    "grid": Colour("rgba(23,32,43,0.10)", "rgba(230,234,240,0.10)"),
-    "axis": Colour("rgba(23,32,43,0.35)", "rgba(230,234,240,0.35)"),
-    "text": Colour("#3b4754", "#b6c0cd"),
-    "ink": Colour("#17202b", "#e6eaf0"),
-    "ground": Colour("#ffffff", "#0b0e13"),
-    "panel": Colour("#f4f6f8", "#151a22"),
-}
-
-_MOST_IN_A_LABEL = 120
 _MOST_COLUMNS = 240
 _MOST_BARS = 60
 _ROW_PX = 30
 
 
-def theme() -> Theme:
-    """The ground that the page is shown on, as far as Streamlit knows it yet."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def show(figure: go.Figure, *, key: str, alt: str, seeks: Literal["steps", "decisions"] | None = None) -> None:
+def show(
+    figure: go.Figure,
+    *,
+    key: str,
+    alt: str,
+    seeks: Literal["steps", "decisions"] | None = None,
+    download: Download | None = None,
+) -> None:
     """Put a figure on the page. alt: what it says, for those who do not see it.
 
     seeks: what its horizontal axis counts, from the first to the last, where a click moves the player there. The
-    player itself listens, in the browser, for clicks on charts within a container of this key: no round trip, and
-    nothing stays selected, as would be the case with Streamlit's selections.
+    player itself listens, in the browser, for clicks on charts within a container of such a key: no round trip, and
+    nothing stays selected, as would be the case with Streamlit's selections. Where a place on the chart stands for
+    several decisions, `figure.going_to` says which one a click means.
+    download: offers the picture and the data behind it, where the pointer is on the chart.
     """
-    with st.container(key=f"seek-{seeks}") if seeks else nullcontext():
-        st.plotly_chart(figure, key=key, config=CONFIG, theme="streamlit", alt=shown(alt, MOST_IN_A_LINE))
+    config = CONFIG if download is None else CONFIG | download.config
+    with chart_with_downloads(key, download) if download else nullcontext():
+        with st.container(key=f"seek-{seeks}-{key}") if seeks else nullcontext():
+            st.plotly_chart(figure, key=key, config=config, theme="streamlit", alt=shown(alt, MOST_IN_A_LINE))
 
 
 def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:
     """The components of one decision's reward, from the first to the total, top to bottom."""
-    rows = _waterfall_rows(reward)
+    rows = _waterfall_rows(reward, theme)
     bars: dict[str, Any] = {
         "type": "bar",
         "orientation": "h",
@@ -97,7 +74,7 @@ def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:
         "x": [row.width for row in rows],
         "base": [row.start for row in rows],
         "width": 0.62,
-        "marker": {"color": [COLOURS[row.colour].on(theme) for row in rows], "line": {"width": 0}},
+        "marker": {"color": [row.colour for row in rows], "line": {"width": 0}},
         "text": [row.text for row in rows],
         "textposition": "outside",
         "textfont": {"color": COLOURS["ink"].on(theme)},
@@ -118,7 +95,7 @@ def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:
         if row.joins
     ]
     low, high = _range([edge for row in rows for edge in (row.start, row.end)])
-    return _figure(
+    return styled(
         [bars],
         theme,
         height=_ROW_PX * len(rows) + 48,
@@ -181,18 +158,18 @@ def cumulative_rewards(
         _env_line(env_totals, COLOURS["env"].on(theme)),
         _shaped_line(decisions, shaped_totals, COLOURS["shaped"].on(theme)),
     ]
-    return _figure(
+    return styled(
         [*lines, unlock_marks, dots],
         theme,
         height=236,
         x={"title": {"text": "step (click to go there)"}, "range": [0, max(last, 1)], "showgrid": False},
         y={"title": {"text": "return"}},
-        shapes=[_upright(here, COLOURS["ink"].on(theme))],
+        shapes=[upright(here, COLOURS["ink"].on(theme))],
     )
 
 
-def decision_timing(decision: DecisionSummary, theme: Theme, call: ModelCall | None = None) -> go.Figure:
-    """The parts of one decision, side by side on one bar. call: its model call, which has parts of its own."""
+def decision_timing(decision: DecisionSummary, theme: Theme, of_model: bool | None = None) -> go.Figure:
+    """The parts of one decision, side by side on one bar. of_model: see `timing_parts`."""
     whole = total_ms(decision)
     bars: list[dict[str, Any]] = [
         {
@@ -204,9 +181,9 @@ def decision_timing(decision: DecisionSummary, theme: Theme, call: ModelCall | N
             "marker": {"color": COLOURS[name].on(theme), "line": {"width": 0}},
             "hovertemplate": f"{name} {ms(value)}{_share(value, whole)}<extra></extra>",
         }
-        for name, value in timing_parts(decision, call)
+        for name, value in timing_parts(decision, of_model)
     ]
-    return _figure(
+    return styled(
         bars,
         theme,
         height=130,
@@ -222,19 +199,21 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
 
     Where there are more decisions than columns, a column shows the slowest of those it stands for.
     """
+    of_model = any(decision.model_calls for decision in decisions)
     size = -(-len(decisions) // _MOST_COLUMNS)
     groups = [decisions[start : start + size] for start in range(0, len(decisions), size)]
     shown = [decisions[current] if current // size == at else max(g, key=total_ms) for at, g in enumerate(groups)]
     middles = [at * size + (size - 1) / 2 for at in range(len(groups))]
+    split = [timing_parts(decision, of_model) for decision in shown]
     parts = [
         _strip_part(
             middles,
-            [round(timing_parts(decision)[part][1] or 0.0, 3) for decision in shown],
+            [round(of_one[part][1] or 0.0, 3) for of_one in split],
             size,
             name,
             COLOURS[name].on(theme),
         )
-        for part, (name, _) in enumerate(timing_parts(decisions[0]))
+        for part, (name, _) in enumerate(split[0])
     ]
     # One invisible line along the tops says all parts, wherever on a column the mouse is.
     sayings: dict[str, Any] = {
@@ -247,21 +226,25 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
     here = middles[current // size]
-    figure = _figure(
+    figure = styled(
         [*parts, sayings],
         theme,
         height=220,
-        x={"title": {"text": "decision (click to go there)"}, "range": [-0.5, len(decisions) - 0.5], "showgrid": False},
+        x={
+            "title": {"text": "decision (click to go there)"},
+            "range": [-0.5, len(groups) * size - 0.5],
+            "showgrid": False,
+        },
         y={"title": {"text": "milliseconds"}, "rangemode": "tozero"},
         barmode="stack",
         bargap=0,
         showlegend=False,
         hovermode="x",
         margin={"l": 4, "r": 12, "t": 18, "b": 4},
-        shapes=[_band(here - size / 2, here + size / 2, COLOURS["ink"].on(theme))],
-        annotations=[_pointer(here, COLOURS["ink"].on(theme))],
+        shapes=[band(here - size / 2, here + size / 2, COLOURS["ink"].on(theme))],
+        annotations=[pointer(here, COLOURS["ink"].on(theme))],
     )
-    return figure, size
+    return going_to(figure, {"xy": [[decision.index for decision in shown]]}), size
 
 
 def world_map(
@@ -296,7 +279,7 @@ def world_map(
         _place(positions[0], "start", "#ffffff", "circle-open"),
         _place(positions[frame], f"step {frame}", "#f43f5e", "circle"),
     ]
-    return _figure(
+    return styled(
         traces,
         theme,
         height=600,
@@ -332,26 +315,22 @@ class _Row:
         return self.start + self.width
 
 
-def _waterfall_rows(reward: RewardBreakdown) -> list[_Row]:
+def _waterfall_rows(reward: RewardBreakdown, theme: Theme) -> list[_Row]:
     rows: list[_Row] = []
     reached = 0.0
     for part in reward.components:
-        colour = part.kind if part.kind in COLOURS else "other"
-        hover = _inert(f"{component_phrase(part)} = {signed(part.value)}")
-        rows.append(_Row(_inert(component_label(part)), reached, part.value, colour, signed(part.value), hover))
+        colour = component_colour(part.kind, part.name, theme)
+        hover = inert(f"{component_phrase(part)} = {signed(part.value)}")
+        rows.append(_Row(inert(component_label(part)), reached, part.value, colour, signed(part.value), hover))
         reached += part.value
     if reward.effective_lambda != 1.0 and rows:
-        text = signed(reward.base)
-        rows.append(_Row("base", 0.0, reward.base, "axis", text, f"base: the sum of the parts, {text}", joins=False))
+        text, colour = signed(reward.base), COLOURS["axis"].on(theme)
+        rows.append(_Row("base", 0.0, reward.base, colour, text, f"base: the sum of the parts, {text}", joins=False))
     total = signed(reward.total)
     hover = f"total = λ {reward.effective_lambda:g} × {signed(reward.base)} = {total}"
     label = "total" if reward.effective_lambda == 1.0 else f"total (× {reward.effective_lambda:g})"
-    return [*rows, _Row(f"<b>{label}</b>", 0.0, reward.total, "total", f"<b>{total}</b>", hover, joins=False)]
-
-
-def _inert(text: str) -> str:
-    """Plotly reads a little HTML in labels; names come from a trace."""
-    return html.escape(shown(text, _MOST_IN_A_LABEL), quote=False)
+    colour = COLOURS["total"].on(theme)
+    return [*rows, _Row(f"<b>{label}</b>", 0.0, reward.total, colour, f"<b>{total}</b>", hover, joins=False)]
 
 
 def _range(edges: Sequence[float]) -> tuple[float, float]:
@@ -373,7 +352,7 @@ def _unlock_marks(
     """One mark for each step that unlocked something: (its frame, environment return, what it says)."""
     names: dict[int, list[str]] = {}
     for name, step in unlocks.items():
-        names.setdefault(step, []).append(_inert(name.replace("_", " ")))
+        names.setdefault(step, []).append(inert(name.replace("_", " ")))
     marks: list[tuple[int, float, str]] = []
     for step, unlocked in names.items():
         at = max(0, bisect_right(decisions, step, key=lambda decision: decision.step_start) - 1)
@@ -458,86 +437,3 @@ def _strip_part(xs: list[float], ys: list[float], width: int, name: str, colour:
         return common | {"type": "bar", "width": width * 0.82, "marker": {"color": colour, "line": {"width": 0}}}
     edge = {"width": 0, "shape": "hvh", "color": colour}
     return common | {"type": "scatter", "mode": "lines", "stackgroup": "time", "fillcolor": colour, "line": edge}
-
-
-def _upright(x: float, colour: str) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "x0": x,
-        "x1": x,
-        "y0": 0,
-        "y1": 1,
-        "yref": "y domain",
-        "line": {"color": colour, "width": 1.5},
-    }
-
-
-def _band(x0: float, x1: float, colour: str) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "x0": x0,
-        "x1": x1,
-        "y0": 0,
-        "y1": 1,
-        "yref": "y domain",
-        "fillcolor": colour,
-        "opacity": 0.16,
-        "line": {"width": 0},
-        "layer": "below",
-    }
-
-
-def _pointer(x: float, colour: str) -> dict[str, Any]:
-    return {
-        "x": x,
-        "y": 1,
-        "yref": "y domain",
-        "yanchor": "bottom",
-        "text": "▼",
-        "showarrow": False,
-        "font": {"size": 11, "color": colour},
-    }
-
-
-def _figure(
-    traces: list[dict[str, Any]], theme: Theme, *, height: int, x: dict[str, Any], y: dict[str, Any], **layout: Any
-) -> go.Figure:
-    """A figure in our style. Made from one dictionary: building it call by call takes three times as long, and the
-    panels are drawn anew at each step of the player."""
-    text = COLOURS["text"].on(theme)
-    small = {"size": 12, "color": text}
-    axis: dict[str, Any] = {
-        "gridcolor": COLOURS["grid"].on(theme),
-        "zerolinecolor": COLOURS["axis"].on(theme),
-        "fixedrange": True,
-        "tickfont": {"color": text},
-    }
-    base: dict[str, Any] = {
-        "height": height,
-        "margin": {"l": 4, "r": 12, "t": 30, "b": 4},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"size": 13, "color": text},
-        "hovermode": "closest",
-        "dragmode": False,
-        "hoverlabel": {
-            "align": "left",
-            "bgcolor": COLOURS["panel"].on(theme),
-            "font": {"color": COLOURS["ink"].on(theme)},
-        },
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "y": 1.0,
-            "yanchor": "bottom",
-            "traceorder": "normal",
-            "font": {"color": text},
-        },
-        "xaxis": axis | _titled(x, small),
-        "yaxis": axis | _titled(y, small),
-    }
-    return go.Figure({"data": traces, "layout": base | layout})
-
-
-def _titled(axis: dict[str, Any], font: dict[str, Any]) -> dict[str, Any]:
-    return axis | {"title": axis["title"] | {"font": font}} if "title" in axis else axis

@@ -36,6 +36,7 @@ _STYLE = """
 .st-key-episode-line { flex-wrap: nowrap; height: 1.75rem; overflow: hidden; }
 .st-key-episode-line :is([data-testid="stButton"] button, [data-testid="stPageLink"] a) { min-height: 1.6rem;
   padding: 0 0.3rem; white-space: nowrap; }
+.st-key-episode-line [data-testid="stPageLink"] a { padding-left: 0; }
 .st-key-episode-line [data-testid="stPageLink"] p { max-width: 26ch; overflow: hidden;
   text-overflow: ellipsis; }
 .st-key-episode-line :is([data-testid="stText"], [data-testid="stCaptionContainer"] p) {

@@ -8,17 +8,21 @@ import streamlit as st
 
 from core.errors import CraftscopeError
 from core.store import DecisionSummary, EpisodeSummary
-from core.types import Decision, ModelCall, StateFacts
+from core.types import Decision, StateFacts
 from pages.components.address import keep_step_in_address
+from pages.components.audit.panel import show_audit_of
 from pages.components.call_panel import show_tool_calls
 from pages.components.choice import inert
 from pages.components.cursor import Cursor, cursor_at
 from pages.components.format import signed, words
+from pages.components.ledger_panel import show_ledger
 from pages.components.map_panel import show_map
+from pages.components.messages_panel import AskedBefore
 from pages.components.model_panel import show_model
 from pages.components.plain import shown
 from pages.components.player import player
 from pages.components.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
+from pages.components.potential_panel import show_potential
 from pages.components.reward_panel import show_reward
 from pages.components.sentences import steps_phrase
 from pages.components.state import stop_with, store
@@ -31,6 +35,14 @@ _STYLE = """
 <style>
 .st-key-decision-headline { flex-wrap: nowrap; overflow: hidden; }
 [class*="st-key-seek-"] .nsewdrag { cursor: pointer !important; }
+/* The local view in a text is a grid: its lines are never broken. Sentences break where the grid ends. */
+[class*="-grid-of-66"] code { display: block; min-width: 66ch; }
+[class*="-grid-of-84"] code { display: block; min-width: 84ch; }
+[class*="-grid-of-"] pre { overflow-x: auto; }
+@media (max-width: 1299px) {
+  [class*="-grid-of-"] :is(pre, code) { font-size: 0.72rem; }
+  [class*="-grid-of-"] pre { padding: 0.6rem; }
+}
 @media (min-width: 1000px) {
   [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 432px; }
   [data-testid="stColumn"]:has(> div .st-key-episode-player) + [data-testid="stColumn"] { flex: 1 1 0; min-width: 0; }
@@ -43,8 +55,8 @@ _STYLE = """
 }
 </style>
 """
-_TABS: tuple[str, ...] = ("Reward", "Tool call", "Timing", "State", "Map")
-_MODEL_TABS: tuple[str, ...] = ("Reward", "Tool call", "Model", "Timing", "State", "Map")  # where a model was asked
+_TABS: tuple[str, ...] = ("Reward", "Ledger", "Tool call", "Model", "Timing", "State", "Map", "Audit", "Potential")
+_OF_A_MODEL = "Model"  # only where one was asked
 
 
 @st.fragment
@@ -183,7 +195,7 @@ def _colour(value: float) -> Literal["green", "red", "gray"]:
 
 
 def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
-    names = _TABS if track.model is None else _MODEL_TABS
+    names = [name for name in _TABS if name != _OF_A_MODEL or track.model is not None]
     tabs = st.tabs(names, key="tab", on_change="rerun", bind="query-params")
     at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
     with tabs[at]:
@@ -195,9 +207,14 @@ def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary,
 
 def _show_tab(tab: str, summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
     match tab:
+        case "Ledger":
+            show_ledger(track, decision.index, summary.id)
+        case "Audit":
+            show_audit_of(summary)
+        case "Potential":
+            show_potential(summary, track, decision.index)
         case "Timing":
-            call = _model_call(summary.id, decision.index) if track.model else None
-            show_timing(decision, track, summary.id, call)
+            show_timing(decision, track, summary.id)
         case "Map":
             show_map(summary.spec, track, cursor.frame, summary.id)
         case _:
@@ -211,15 +228,17 @@ def _show_decision_tab(tab: str, summary: EpisodeSummary, track: Track, decision
     elif tab == "Tool call":
         show_tool_calls(decision, cursor)
     elif tab == "Model":
-        before = _model_call(summary.id, decision.index - 1) if decision.index else None
-        show_model(decision, before, f"model-{summary.id}")
+        show_model(decision, _asked_before(summary.id, track, decision.index), f"model-{summary.id}")
     else:
         facts = _facts_at(decision, track, cursor)
         show_state(facts, decision.before, decision.index, track.unlocks, cursor.frame)
 
 
-def _model_call(episode_id: str, index: int) -> ModelCall | None:
-    return store().decision(episode_id, index).model_call
+def _asked_before(episode_id: str, track: Track, index: int) -> AskedBefore | None:
+    """The newest call before that decision. Mostly the one just before, but not every decision asks a model."""
+    asked = next((earlier.index for earlier in reversed(track.decisions[:index]) if earlier.model_calls), None)
+    call = None if asked is None else store().decision(episode_id, asked).model_call
+    return None if asked is None or call is None else AskedBefore(asked, call)
 
 
 def _facts_at(decision: Decision, track: Track, cursor: Cursor) -> StateFacts:

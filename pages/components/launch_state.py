@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from typing import Any
 
 import streamlit as st
 
 from core.errors import did_you_mean
+from core.params import Kind, OneOf, Whole, Words, kind_of
 from core.policies import POLICIES
 from core.rewards import STRATEGIES
-from core.types import Limits, OnDone
+from core.types import Limits, OnDone, RewardConfig
 from pages.components.form_address import show_in_address
+from pages.components.form_state import FormState, param_name
 from pages.components.plain import short
+from pages.components.state import store
 
-PREFIX = "launch_"
+LAUNCH = FormState("launch_")
+"""What the form holds."""
+
+PREFIX = LAUNCH.prefix
 """The session-state key of a field of the form is this and its name."""
 
 LAUNCH_BUTTON = f"{PREFIX}now"
@@ -31,6 +37,11 @@ _TROUBLES = f"{PREFIX}link_troubles"
 _POLICY_BEFORE = f"{PREFIX}policy_before"
 _MODEL_DECISIONS = 10  # to begin with: each is a call that takes its time and may cost money
 _NAME_IS_USED = f"{PREFIX}name_is_used"
+_PROFILE = "param_llm_profile"
+
+PROFILE_OF_LINK = f"{PREFIX}profile_of_link"
+"""Where a link named a connection profile: its name, or an empty one where there is none of that name. It is taken over
+by the form of the connection once that is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,9 @@ class LinkField:
     named: str = ""
     """Its name in links, where that is not the field's own. Streamlit takes parameters of a link away that have the
     name of a filter of the traces page when one comes from there; a field's own name is understood all the same."""
+    called: str = ""  # in sentences, where that is not the field's own name
+    policy: str = ""  # part of the link with that policy only
+    strategy: str = ""  # part of the link with that reward strategy only
 
 
 def _one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
@@ -71,6 +85,32 @@ def _number(text: str) -> float:
     return value
 
 
+def _profile(name: str) -> str:
+    """Only the name of a profile goes into a link: an address in it could make somebody send a key elsewhere."""
+    if name not in {profile.name for profile in store().model_profiles()}:
+        raise ValueError("there is no connection profile of that name any more; give the connection in the Policy tab.")
+    return name
+
+
+def _of_kind(kind: Kind) -> Callable[[str], Any]:
+    """Reads a parameter."""
+    if isinstance(kind, OneOf):
+        return _one_of(dict.fromkeys(kind.names))
+    read: Callable[[str], Any] = str if isinstance(kind, Words) else _whole if isinstance(kind, Whole) else _number
+
+    def within(text: str) -> Any:
+        value = kind.read(read(text))
+        if value is None:
+            raise ValueError(f"it is not {kind}.")
+        return value
+
+    return within
+
+
+def _strategy_field(strategy: str, spec: Field[Any]) -> str:
+    return param_name(f"strategy_{strategy}", spec.name)
+
+
 _LIMITS = Limits()
 LINK_FIELDS: dict[str, LinkField] = {
     "seeds": LinkField("0", str, always=True, named="play"),
@@ -82,7 +122,30 @@ LINK_FIELDS: dict[str, LinkField] = {
     "max_decisions": LinkField(_LIMITS.max_decisions, _whole),
     "max_seconds": LinkField(_LIMITS.max_time_s, _number),
     "on_done": LinkField(OnDone.TERMINATE.value, _one_of({choice.value: choice for choice in OnDone})),
+    _PROFILE: LinkField("", _profile, named="profile", called="profile", policy="llm"),
+    **{
+        _strategy_field(kind.name, spec): LinkField(
+            spec.default,
+            _of_kind(kind_of(spec)),
+            named=f"{kind.name}.{spec.name}",
+            called=f"{kind.name}.{spec.name}",
+            strategy=kind.name,
+        )
+        for kind in STRATEGIES.values()
+        for spec in fields(kind.params_type)
+    },
 }
+
+
+def reward_values(reward: RewardConfig) -> dict[str, Any]:
+    """What of a reward configuration a link can carry, for `link_of`: its tables are not part of it."""
+    kind = STRATEGIES.get(reward.strategy)
+    params = fields(kind.params_type) if kind else ()
+    return {
+        "strategy": reward.strategy,
+        "lambda": reward.indicator_lambda,
+        **{_strategy_field(reward.strategy, spec): reward.params.get(spec.name, spec.default) for spec in params},
+    }
 
 
 def begin() -> None:
@@ -99,6 +162,8 @@ def begin() -> None:
         for name, field in LINK_FIELDS.items():
             st.session_state[PREFIX + name] = _from_link(name, field, troubles)
         st.session_state[_POLICY_BEFORE] = st.session_state[f"{PREFIX}policy"]
+        if not {_PROFILE, LINK_FIELDS[_PROFILE].named}.isdisjoint(st.query_params):
+            st.session_state[PROFILE_OF_LINK] = st.session_state[PREFIX + _PROFILE]
         st.session_state[_TROUBLES] = (troubles, _form_link())
     for name in LINK_FIELDS:
         keep(name, _default(name, st.session_state.get(f"{PREFIX}policy")))
@@ -127,10 +192,7 @@ def name_is_used() -> None:
 
 def keep(name: str, default: Any) -> str:
     """The session-state key of a field, with `default` in it where nothing is held yet."""
-    key = PREFIX + name
-    if key not in st.session_state:
-        st.session_state[key] = default
-    return key
+    return LAUNCH.keep(name, default)
 
 
 def show_link() -> None:
@@ -145,12 +207,22 @@ def _form_link() -> dict[str, str]:
 def link_of(values: Mapping[str, Any]) -> dict[str, str]:
     """Query parameters of the launch page that fill its form with `values`; defaults are left out."""
     return {
-        field.named or name: f"{values[name]:g}" if isinstance(values[name], float) else str(values[name])
+        field.named or name: _in_link(values[name])
         for name, field in LINK_FIELDS.items()
         if name in values
         and values[name] is not None
+        and field.policy in ("", values.get("policy"))
+        and field.strategy in ("", values.get("strategy"))
         and (field.always or values[name] != _default(name, values.get("policy")))
     }
+
+
+def _in_link(value: Any) -> str:
+    """As short as it can be without becoming another value."""
+    if not isinstance(value, float):
+        return str(value)
+    short_one = f"{value:g}"
+    return short_one if float(short_one) == value else repr(value)
 
 
 def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
@@ -161,7 +233,8 @@ def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
     try:
         return field.read(text)
     except ValueError as error:
-        troubles.append(f'The link\'s "{name}" is "{short(text, _MOST_ECHOED)}": {error} It was set to {default}.')
+        instead = "It was left empty." if default == "" else f"It was set to {default}."
+        troubles.append(f'The link\'s "{field.called or name}" is "{short(text, _MOST_ECHOED)}": {error} {instead}')
         return default
 
 

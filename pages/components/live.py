@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 from dataclasses import dataclass
 
@@ -12,10 +13,10 @@ from core import jobs
 from core.env.render import draw_scene
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError, UnknownEpisode
-from core.store import EpisodeSummary, TraceStore
+from core.store import EpisodeSpent, EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
 from pages.components.format import number, reason_in_words, signed, status_badge, words
-from pages.components.model_live import is_of_a_model, show_last_decision
+from pages.components.model_live import show_last_decision, spent_figures
 from pages.components.plain import plain, short
 from pages.components.state import store
 
@@ -71,8 +72,13 @@ def prepare_frames(rows: list[EpisodeSummary], *, alone: bool) -> None:
         _newest_frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
 
 
-def episode_card(row: EpisodeSummary, per_seed: int, played: Played, *, alone: bool = False) -> None:
-    """One episode with its current frame. `alone`: it has the page's whole width."""
+def episode_card(
+    row: EpisodeSummary, per_seed: int, played: Played, *, spent: EpisodeSpent | None = None, alone: bool = False
+) -> None:
+    """One episode with its current frame.
+
+    spent: on its model calls, where its policy asks a model. alone: it has the page's whole width.
+    """
     with st.container(border=True, key=f"card-{row.id}"):
         left, right = st.columns([2, 3] if alone else [5, 6], vertical_alignment="top")
         with left.container(key=f"frame-{row.id}"):
@@ -83,8 +89,8 @@ def episode_card(row: EpisodeSummary, per_seed: int, played: Played, *, alone: b
                 st.space("stretch")
                 _badge(row)
             _show_progress(row, played)
-            st.html(_figures(row))
-            if is_of_a_model(row):
+            st.html(_figures(row, spent))
+            if spent is not None:
                 show_last_decision(row)
             st.html(_all_achievements(row) if alone else _newest_unlocks(row))
             with st.container(horizontal=True, vertical_alignment="center", key=f"actions-{row.id}"):
@@ -172,13 +178,14 @@ def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
     return min(1.0, max(of_steps, of_decisions)), said + rest
 
 
-def _figures(row: EpisodeSummary) -> str:
+def _figures(row: EpisodeSummary, spent: EpisodeSpent | None) -> str:
     figures = (
         ("Env return", signed(row.env_return)),
         ("Shaped return", signed(row.shaped_return)),
         ("Achievements", f"{len(row.achievements)} / {len(ACHIEVEMENTS)}"),
+        *(spent_figures(spent) if spent is not None else ()),
     )
-    cells = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in figures)
+    cells = "".join(f"<div><span>{label}</span><b>{html.escape(value)}</b></div>" for label, value in figures)
     return f'<div class="cs-figures">{cells}</div>'
 
 

@@ -5,6 +5,7 @@ All of it is text from a trace: shown as text or code, never as Markdown or HTML
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -28,14 +29,22 @@ _MOST_MESSAGES = 60  # of a stranger's trace; ours have at most 50
 _MOST_OF_A_NAME = 60
 
 
-def show_messages(call: ModelCall, before: ModelCall | None, key: str) -> None:
-    """before: the call of an earlier decision, where there is one."""
+@dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """The newest call before the one that is shown, and the decision that it was made for."""
+
+    decision: int
+    call: ModelCall
+
+
+def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, key: str) -> None:
+    """Draw the messages of a decision's call. before: the call to compare them with, where there is one."""
     messages = sent_messages(call.request)
     if not messages:
         st.text("The request holds no messages.")
         return
-    is_new = new_messages(messages, sent_messages(before.request) if before else ())
-    st.caption(_in_words(len(messages), sum(is_new), before is not None))
+    is_new = new_messages(messages, sent_messages(before.call.request) if before else ())
+    st.caption(_in_words(len(messages), sum(is_new), decision, before))
     numbered = list(enumerate(zip(messages, is_new, strict=True)))
     hidden = len(numbered) - _MOST_MESSAGES
     if hidden > 0:
@@ -53,11 +62,17 @@ def show_messages(call: ModelCall, before: ModelCall | None, key: str) -> None:
                 _show_message(message, at, is_new=False, key=key)
 
 
-def _in_words(count: int, new: int, has_before: bool) -> str:
+def _in_words(count: int, new: int, decision: int, before: AskedBefore | None) -> str:
     messages = f"{number(count)} message{'' if count == 1 else 's'}"
-    if not has_before:
-        return f"{messages}, the first question of this episode"
-    return f"{messages}, {number(new)} of them new since the call before"
+    if before is None:
+        why = " (no decision before asked a model)" if decision else ""
+        return f"{messages}, the first question of this episode{why}"
+    if before.decision == decision - 1:
+        return f"{messages}, {number(new)} of them new since the call before"
+    return (
+        f"{messages}, {number(new)} of them new since decision {number(before.decision)}, the last one before that "
+        "asked a model"
+    )
 
 
 def _roles(entries: list[tuple[int, SentMessage]]) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from core.errors import InvalidConfig
+from core.params import read_params
 from core.plan import LaunchPlan
 from core.policies.llm import Estimate, LlmParams, estimate
 from core.policies.llm.estimate import ANSWER_TOKENS
 from core.policies.llm.prices import PRICE_VERSION
-from core.policies.params import read_params
 from core.types import Budget
 from pages.components.format import number
 from pages.components.model_words import usd

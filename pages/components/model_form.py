@@ -11,12 +11,14 @@ from typing import Any
 import streamlit as st
 
 from core.errors import InvalidConfig
+from core.params import read_params
 from core.policies.llm import LlmParams, Trial, try_connection
 from core.policies.llm.endpoint import checked_key_name
 from core.policies.llm.prompt import default_system_prompt
-from core.policies.params import read_params
 from core.settings import secret
 from core.types import Budget
+from pages.components.call_panel import show_problem
+from pages.components.connection import keep_key_with_its_server, why_key_is_asked_for_again
 from pages.components.launch_state import PREFIX, keep
 from pages.components.model_words import tokens
 from pages.components.param_field import param_field
@@ -36,6 +38,7 @@ def model_settings() -> dict[str, Any]:
     params: dict[str, Any] = {}
     st.markdown("**Connection**")
     params["profile"] = profile_picker()
+    params["key_for"] = keep_key_with_its_server()
     url, model = st.columns([3, 2])
     with url:
         params["base_url"] = _field("base_url", placeholder="https://api.openai.com/v1 or http://127.0.0.1:8080")
@@ -44,8 +47,10 @@ def model_settings() -> dict[str, Any]:
     key_name, note = st.columns([3, 2], vertical_alignment="bottom")
     with key_name:
         params["key_name"] = _field("key_name", placeholder="OPENAI_API_KEY; empty where the server wants none")
-    with note:
+    with note, st.container(key="launch-key-note"):
         _say_whether_set(params["key_name"])
+    if why := why_key_is_asked_for_again():
+        show_problem("The key is asked for again", "", why, colour="orange")
     trial_place = st.container()
     st.markdown("**Sampling**")
     _row(params, "temperature", "top_p", "max_tokens")
@@ -97,8 +102,9 @@ def budget_form() -> Budget:
         placeholder="no limit", persist_state="session",
     )  # fmt: skip
     st.caption(
-        "Over all episodes of the launch together. It is looked at before each decision, so calls that are under way "
-        "when it is reached still count on top. An episode that it ends keeps what it has."
+        "Over all episodes of the launch together. It is looked at before each call, so what is under way when it is "
+        "reached still counts on top. Tokens are what the server counts: one that counts none is held by calls only. "
+        "An episode that the budget ends keeps what it has."
     )
     return Budget(calls, most_tokens, dollars)
 

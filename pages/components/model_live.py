@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from core.errors import UnknownEpisode
-from core.store import EpisodeSummary, TraceStore
+from core.store import EpisodeSpent, EpisodeSummary, TraceStore
 from core.types import Budget, Decision, Spent
 from pages.components.format import number
 from pages.components.model_estimate import budget_in_words
-from pages.components.model_words import kind_in_words, tokens, usd
+from pages.components.model_words import kind_in_words, tokens, usd, usd_figure
 from pages.components.plain import short
 from pages.components.state import store
 
@@ -51,6 +51,22 @@ def show_spent(run_id: str) -> None:
             )
 
 
+def spent_on(rows: list[EpisodeSummary]) -> dict[str, EpisodeSpent]:
+    """What each of these episodes has spent on model calls so far, by its id; those of other policies are left out.
+
+    One query for all of them.
+    """
+    of_models = [row.id for row in rows if is_of_a_model(row)]
+    found = store().spent_by(of_models) if of_models else {}
+    return {id_: found.get(id_, EpisodeSpent()) for id_ in of_models}  # one may have been deleted since
+
+
+def spent_figures(spent: EpisodeSpent) -> tuple[tuple[str, str], ...]:
+    """Label and value of what an episode's calls have come to so far."""
+    counted = tokens(spent.tokens) if spent.calls else number(0)
+    return (("Model calls", number(spent.calls)), ("Tokens", counted), ("Cost, USD", usd_figure(spent.cost_usd)))
+
+
 def show_last_decision(row: EpisodeSummary) -> None:
     """What the model decided last: its reasoning, cut, the actions, and what the call came to."""
     decision = _decision(store(), store().url, row.id, row.n_decisions - 1) if row.n_decisions else None
@@ -73,6 +89,8 @@ def _came_to(decision: Decision) -> str:
     call = decision.model_call
     if call is None:
         return ""
+    if call.tokens_in is None and call.tokens_out is None:
+        return " · tokens n/a"
     cost = "" if call.cost_usd is None else f" · {usd(call.cost_usd)}"
     return f" · {tokens(call.tokens_in)} tokens in, {tokens(call.tokens_out)} out{cost}"
 

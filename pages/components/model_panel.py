@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.evidence import waited_ms
 from core.types import Decision, ModelCall, ToolCall
 from pages.components.call_panel import show_problem
 from pages.components.format import ms, number
 from pages.components.long_text import show_long_data, show_long_text
-from pages.components.messages_panel import show_messages
+from pages.components.messages_panel import AskedBefore, show_messages
 from pages.components.model_words import attempts_in_words, cost_note, kind_in_words, tokens, usd
 from pages.components.plain import plain, short
 
@@ -23,6 +22,7 @@ _STYLE = """
 .st-key-model-figures [data-testid="stMetricValue"] { font-size: 1rem; line-height: 1.35; }
 .st-key-model-figures [data-testid="stMetricLabel"] { height: 1.4rem; min-height: 0; opacity: 0.75; }
 .st-key-model-figures [data-testid="stMetricLabel"] p { font-size: 0.8rem; line-height: 1.4rem; }
+[class*="st-key-model-"][class*="-sent-message-"] [data-testid="stText"] { font-size: 0.85rem; opacity: 0.75; }
 @media (max-width: 1299px) { /* all six do not fit in a row */
   .st-key-model-figures [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
   .st-key-model-figures [data-testid="stColumn"] { flex: 1 1 28%; min-width: 28%; }
@@ -31,18 +31,18 @@ _STYLE = """
 """
 
 
-def show_model(decision: Decision, before: ModelCall | None, key: str) -> None:
-    """Draw the tab. before: the model call of an earlier decision, where there is one."""
+def show_model(decision: Decision, before: AskedBefore | None, key: str) -> None:
+    """Draw the tab. before: the newest model call of the decisions before, where there is one."""
     call = decision.model_call
     if call is None:
         st.text("No model was asked for this decision.")
         return
     st.html(_STYLE)
-    with st.container(key="model-tab", gap="small"):
+    with st.container(key="model-tab", gap="xsmall"):
         _show_call(decision, call, before, key)
 
 
-def _show_call(decision: Decision, call: ModelCall, before: ModelCall | None, key: str) -> None:
+def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, key: str) -> None:
     if call.error_kind is not None:
         show_problem(
             "The answer could not be used",
@@ -53,16 +53,22 @@ def _show_call(decision: Decision, call: ModelCall, before: ModelCall | None, ke
     _show_figures(call)
     st.text(_facts(call))
     _show_earlier(call, key)
-    st.markdown("**What it answered**")
+    _heading("What it answered")
     _show_answer(call, key)
     _show_tool_calls(decision.tool_calls, key)
-    st.markdown("**What it was asked**")
-    show_messages(call, before, f"{key}-sent")
+    _heading("What it was asked")
+    show_messages(call, decision.index, before, f"{key}-sent")
     _show_exchange(call)
     with st.expander(f"Response as it came, {number(len(call.response_text))} characters", key=f"{key}-response"):
         show_long_text(call.response_text or "(nothing)", key=f"{key}-body", name="response", language="json")
     with st.expander("Request as it was sent", key=f"{key}-request"):
         show_long_data(call.request, key=f"{key}-request-file", name="request")
+
+
+def _heading(words: str) -> None:
+    """Of ours: it is read as Markdown."""
+    st.space("xxsmall")
+    st.markdown(f"**{words}**")
 
 
 def _show_figures(call: ModelCall) -> None:
@@ -96,7 +102,7 @@ def _show_earlier(call: ModelCall, key: str) -> None:
     if not call.earlier:
         return
     count = len(call.earlier)
-    st.markdown("**Asked again**")
+    _heading("Asked again")
     st.caption(
         f"{number(count)} earlier answer{'' if count == 1 else 's'} to the same request could not be used. "
         "What the rest of this tab shows is the last one."
@@ -108,8 +114,8 @@ def _show_earlier(call: ModelCall, key: str) -> None:
                 st.text(short(bad.error_detail, 2_000))
             used = f"{tokens(bad.tokens_in)} tokens in, {tokens(bad.tokens_out)} out, {usd(bad.cost_usd)}"
             st.text(f"{_facts(bad)} · {ms(bad.latency_ms)} · {used}")
-            for line in attempts_in_words(bad.attempts) if len(bad.attempts) > 1 else ():
-                st.text(line)
+            if len(bad.attempts) > 1 or bad.paused_ms:
+                st.text(_how_it_was_reached(bad))
             _show_answer(bad, f"{key}-earlier-{at}")
             st.caption("Response as it came")
             show_long_text(
@@ -146,16 +152,21 @@ def _show_tool_calls(calls: tuple[ToolCall, ...], key: str) -> None:
 
 def _show_exchange(call: ModelCall) -> None:
     """How it was reached. More than one attempt stands open: that is what somebody looks for."""
-    if not call.attempts and not call.headers:
+    if not call.attempts and not call.headers and not call.paused_ms:
         return
     count = len(call.attempts)
     label = f"HTTP: {number(count)} attempt{'' if count == 1 else 's'}"
-    if count > 1:
-        label += f", {ms(waited_ms(call))} of waiting between them"
+    if call.waited_ms:
+        label += f", {ms(call.waited_ms)} of waiting"
     with st.expander(label, expanded=count > 1):
-        for line in attempts_in_words(call.attempts):
-            st.text(line)
+        st.text(_how_it_was_reached(call))
         if call.headers:
             st.caption("Headers of the answer: rate limits and the server's own time")
             lines = (f"{short(name, 80)}: {short(value, 300)}" for name, value in sorted(call.headers.items()))
             st.code("\n".join(lines), language=None, wrap_lines=True)
+
+
+def _how_it_was_reached(call: ModelCall) -> str:
+    """A line for each request, and one for the wait after the last, where there was one."""
+    after = f"Then waited {ms(call.paused_ms)} before it went on." if call.paused_ms else ""
+    return "\n".join(filter(None, (*attempts_in_words(call.attempts), after)))

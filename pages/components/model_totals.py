@@ -9,12 +9,14 @@ from pages.components.format import ms, number
 from pages.components.model_words import kinds_in_words, tokens, usd
 from pages.components.plain import plain
 
-# One tight line: it stands above the player, whose timeline must not be pushed out of the window.
+# One line more above the player, whose timeline must not be pushed out of the window: the room for it is taken from the
+# gap between head and player, so that the line itself stands as far from its neighbours as they from each other.
 _STYLE = """
 <style>
-.st-key-model-totals { margin: -0.2rem 0 -0.8rem; }
+.st-key-model-totals { margin: 0 0 -0.45rem; }
 .st-key-model-totals [data-testid="stCaptionContainer"] p { line-height: 1.1rem; white-space: nowrap; overflow: hidden;
   text-overflow: ellipsis; }
+.st-key-episode-head:has(.st-key-model-totals) { margin-bottom: -0.55rem; }
 .st-key-episode-head:has(.st-key-model-totals) .st-key-episode-line { height: 1.6rem; }
 </style>
 """

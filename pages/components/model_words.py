@@ -9,6 +9,7 @@ from pages.components.format import ms, number
 from pages.components.plain import short
 
 _MOST_OF_A_KIND = 60
+_LEAST_USD = 0.00001
 _KINDS = {
     "bad_arguments": "arguments that cannot be read",
     "truncated": "cut by the token limit",
@@ -48,12 +49,21 @@ def usd(cost: float | None) -> str:
     """US dollars with as many digits as they need; `n/a` where the price is not known."""
     if cost is None:
         return "n/a"
+    if 0 < cost < _LEAST_USD:
+        return f"under {_LEAST_USD:.5f} USD"
+    return f"{usd_figure(cost)} USD"
+
+
+def usd_figure(cost: float | None) -> str:
+    """The same without its unit, for where there is little room and the unit stands beside it."""
+    if cost is None:
+        return "n/a"
     if cost == 0:
-        return "0 USD"
-    if cost < 0.00001:
-        return "under 0.00001 USD"
+        return "0"
+    if cost < _LEAST_USD:
+        return f"< {_LEAST_USD:.5f}"
     digits = 2 if cost >= 10 else 3 if cost >= 0.1 else 4 if cost >= 0.01 else 5
-    return f"{cost:,.{digits}f} USD"
+    return f"{cost:,.{digits}f}"
 
 
 def tokens(count: int | None) -> str:

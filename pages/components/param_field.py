@@ -1,4 +1,4 @@
-"""One field of a policy's parameter record as a widget."""
+"""One field of a parameter record, of a policy or a reward strategy, as a widget."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from typing import Any
 
 import streamlit as st
 
-from core.policies.params import Number, OneOf, Whole, Words, kind_of
-from pages.components.launch_state import keep
+from core.params import Number, OneOf, Whole, Words, kind_of
+from pages.components.form_state import FormState, param_name
+from pages.components.launch_state import LAUNCH
 
 _SHORT = 1_000  # characters that fit a line's field
 
 
 def param_field(
-    policy: str, spec: Field[Any], *, about: str = "", labels: Mapping[str, str] | None = None, **more: Any
+    owner: str,
+    spec: Field[Any],
+    *,
+    form: FormState = LAUNCH,
+    about: str = "",
+    labels: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> Any:
     """Draw it; the value it holds.
 
-    about: stands before the field's own description in its help. labels: what to call the names of a choice.
-    more: options of the widget.
+    owner: see `param_name`. about: stands before the field's own description in its help. labels: what to call the
+    names of a choice. more: options of the widget.
     """
     options: dict[str, Any] = {
-        "key": param_key(policy, spec),
+        "key": form.keep(param_name(owner, spec.name), spec.default),
         "persist_state": "session",
         "help": f"{about} {spec.metadata['description']}".strip(),
         **more,
@@ -42,8 +49,3 @@ def param_field(
             return st.selectbox(label, names, format_func=called, **options)
         case Words(most):
             return st.text_area(label, **options) if most > _SHORT else st.text_input(label, **options)
-
-
-def param_key(policy: str, spec: Field[Any]) -> str:
-    """The session-state key of a parameter, with its default in it where nothing is held yet."""
-    return keep(f"param_{policy}_{spec.name}", spec.default)

@@ -7,7 +7,8 @@ import streamlit as st
 from core.errors import InvalidConfig, StoreError
 from core.policies.llm.endpoint import checked_key_name, endpoint_of
 from core.types import ModelProfile
-from pages.components.launch_state import PREFIX, keep
+from pages.components.connection import connection_of, fill_connection
+from pages.components.launch_state import PREFIX, PROFILE_OF_LINK, keep
 from pages.components.plain import short, shown
 from pages.components.state import store
 
@@ -20,6 +21,8 @@ def profile_picker() -> str:
     """Draw it. The name of the profile that the connection below is filled from; empty where it says something else."""
     profiles = {profile.name: profile for profile in store().model_profiles()}
     key = keep("param_llm_profile", "")
+    if (linked := st.session_state.pop(PROFILE_OF_LINK, None)) is not None:
+        fill_connection(profiles.get(linked, ModelProfile("", "", "")))
     if st.session_state[key] not in profiles:  # forgotten meanwhile, here or elsewhere
         st.session_state[key] = ""
     picker, save, forget = st.columns([4, 1.5, 1.5], vertical_alignment="bottom")
@@ -47,7 +50,7 @@ def profile_picker() -> str:
         st.text(shown(said, 300))
     if not name:
         return ""
-    if _typed(name) == profiles[name]:
+    if connection_of(name) == profiles[name]:
         return name
     st.caption("The fields below have been changed since they were filled from this profile.")
     return ""
@@ -55,14 +58,7 @@ def profile_picker() -> str:
 
 def _fill(profile: ModelProfile | None) -> None:
     if profile is not None:
-        for field in ("base_url", "model", "key_name"):
-            st.session_state[_PARAM + field] = getattr(profile, field)
-
-
-def _typed(name: str) -> ModelProfile:
-    """What the form says now."""
-    fields = {field: str(st.session_state.get(_PARAM + field, "")) for field in ("base_url", "model", "key_name")}
-    return ModelProfile(name, **fields)
+        fill_connection(profile)
 
 
 def _save_form() -> None:
@@ -76,7 +72,7 @@ def _save() -> None:
     if not name:
         st.session_state[_SAID] = "Nothing was saved: give the profile a name."
         return
-    profile = _typed(name)
+    profile = connection_of(name)
     try:
         endpoint_of(profile.base_url)
         checked_key_name(profile.key_name)  # a key that was typed in its place must not be kept

@@ -6,10 +6,12 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from core.types import Decision, RewardConfig
+from core.types import Decision, RewardBreakdown, RewardConfig
 from pages.components import charts
 from pages.components.call_panel import show_json
+from pages.components.chart_download import Cell, Download, file_name
 from pages.components.cursor import Cursor
+from pages.components.format import short_id
 from pages.components.plain import MOST_IN_A_LINE, shown
 from pages.components.sentences import env_reward_sentence, reward_notes, reward_sentence
 from pages.components.track import Track
@@ -25,7 +27,8 @@ def show_reward(decision: Decision, config: RewardConfig, track: Track, cursor: 
         track.decisions, track.shaped_totals, track.env_totals, track.unlocks, cursor.frame, theme
     )
     alt = "Shaped and environment return as they grew with the steps"
-    charts.show(figure, key=f"returns-{key}", alt=alt, seeks="steps")
+    returns = Download(file_name("episode", short_id(key), "returns"), lambda: returns_table(track))
+    charts.show(figure, key=f"returns-{key}", alt=alt, seeks="steps", download=returns)
     with st.container(border=True, key=f"reward-sentence-{key}"):
         sentence = reward_sentence(decision, config)
         st.text(shown(sentence, _MOST_IN_A_SENTENCE))
@@ -33,8 +36,31 @@ def show_reward(decision: Decision, config: RewardConfig, track: Track, cursor: 
             st.text(shown(note, MOST_IN_A_LINE))
         st.text(env_reward_sentence(decision))
     if decision.reward.components:
-        charts.show(charts.reward_waterfall(decision.reward, theme), key=f"waterfall-{key}", alt=sentence)
+        name = file_name("episode", short_id(key), "decision", str(decision.index), "reward")
+        parts = Download(name, lambda: parts_table(decision.reward))
+        charts.show(
+            charts.reward_waterfall(decision.reward, theme), key=f"waterfall-{key}", alt=sentence, download=parts
+        )
     with st.expander(f"Reward configuration {config.config_hash[:8]}"):
         strategy = shown(config.strategy, MOST_IN_A_LINE)
         st.text(f"strategy {strategy}, λ {config.effective_lambda:g}, step beta {config.step_beta:g}")
         show_json(asdict(config))
+
+
+def returns_table(track: Track) -> list[list[Cell]]:
+    """Both returns at each step; the shaped one moves where a decision ends."""
+    rows: list[list[Cell]] = [["step", "decision", "environment_return", "shaped_return"]]
+    rows.append([0, None, track.env_totals[0], 0.0])
+    for decision, total in zip(track.decisions, track.shaped_totals, strict=True):
+        before = total - decision.reward
+        for step in range(decision.step_start + 1, min(decision.step_end, len(track.env_totals) - 1) + 1):
+            shaped = total if step == decision.step_end else before
+            rows.append([step, decision.index, track.env_totals[step], shaped])
+    return rows
+
+
+def parts_table(reward: RewardBreakdown) -> list[list[Cell]]:
+    """The parts of one decision's reward, and their sum times lambda."""
+    rows: list[list[Cell]] = [["kind", "name", "rise", "weight", "value"]]
+    rows += [[part.kind, part.name, part.delta, part.weight, part.value] for part in reward.components]
+    return [*rows, ["sum", "", None, None, reward.base], ["lambda times sum", "", None, None, reward.total]]

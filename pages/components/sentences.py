@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from core.env.rules import VITALS
-from core.evidence import attempts_ms, waited_ms
 from core.store import DecisionSummary
-from core.types import Decision, ModelCall, RewardComponent, RewardConfig
+from core.types import Decision, RewardComponent, RewardConfig
 from pages.components.format import ms, signed, words
 
 
@@ -14,6 +13,10 @@ def component_label(component: RewardComponent) -> str:
     endings = {"achievement": "unlock", "inventory": "in inventory", "achievement_count": "count"}
     if component.kind == "indicator":
         return "any unlock"
+    if component.kind == "environment":
+        return "environment"
+    if component.kind == "potential":
+        return f"potential: {words(component.name)}"
     if _is_vital(component):
         return component.name
     return f"{words(component.name)} {endings.get(component.kind, f'({component.kind})')}"
@@ -31,8 +34,19 @@ def component_phrase(component: RewardComponent) -> str:
             return f"{name} {rise}{'' if _is_vital(component) else ' in inventory'} × {weight}"
         case "achievement_count":
             return f"{name} count {rise} × {weight}"
+        case "environment":
+            return f"environment {signed(component.delta)} × {weight}"
+        case "potential":
+            return f"potential ({name}) {signed(component.delta)} × {component.weight:g}"
         case _:
             return f"{name} ({component.kind}) {rise} × {weight}"
+
+
+def paid_sentence(index: int, component: RewardComponent, effective_lambda: float) -> str:
+    """What one component paid in a decision: `decision 12: wood +1 in inventory × 0.10 = +0.10`."""
+    scaled = "" if effective_lambda == 1.0 else f"λ {_lambda(effective_lambda)} × "
+    paid = signed(effective_lambda * component.value, 3).removesuffix("0")
+    return f"decision {index:,}: {scaled}{component_phrase(component)} = {paid}"
 
 
 def reward_sentence(decision: Decision, config: RewardConfig) -> str:
@@ -78,38 +92,32 @@ def env_reward_sentence(decision: Decision) -> str:
     return f"Crafter itself paid {signed(decision.env_reward)}{reason}."
 
 
-def timing_sentence(decision: DecisionSummary, call: ModelCall | None = None) -> str:
-    """How long the decision took, in parts; those of its model call where it had one."""
-    parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision, call))
+def timing_sentence(decision: DecisionSummary, of_model: bool | None = None) -> str:
+    """How long the decision took, in parts."""
+    parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision, of_model))
     return f"Decision {decision.index} took {ms(total_ms(decision))}: {parts}"
 
 
-def timing_parts(decision: DecisionSummary, call: ModelCall | None = None) -> tuple[tuple[str, float | None], ...]:
-    """The parts of a decision in order, in milliseconds; storing is None until it is known."""
+def timing_parts(decision: DecisionSummary, of_model: bool | None = None) -> tuple[tuple[str, float | None], ...]:
+    """The parts of a decision in order, in milliseconds; None where a part is not known.
+
+    of_model: with the parts that only a model's decision has; without it, where one was asked. What is known of them
+    is taken out of the inference.
+    """
+    with_model = bool(decision.model_calls) if of_model is None else of_model
+    apart_ms = (decision.waited_ms or 0.0) + (decision.parse_ms or 0.0)
     return (
-        *_inference_parts(decision.inference_ms, call),
+        ("inference", max(0.0, decision.inference_ms - apart_ms)),
+        *((("waiting", decision.waited_ms), ("parsing", decision.parse_ms)) if with_model else ()),
         ("environment", decision.env_step_ms),
         ("overhead", decision.overhead_ms),
-        ("store", decision.store_ms),
-    )
-
-
-def _inference_parts(inference_ms: float, call: ModelCall | None) -> tuple[tuple[str, float], ...]:
-    """Inference as a whole, or as the model's HTTP requests, the waits between them, and what is left of it."""
-    calls = [each for each in call.all_calls if each.attempts] if call else []
-    if not calls:
-        return (("inference", inference_ms),)
-    asked, waited = sum(map(attempts_ms, calls)), sum(map(waited_ms, calls))
-    return (
-        ("model requests", asked),
-        ("waiting between them", waited),
-        ("rest of inference", max(0.0, inference_ms - asked - waited)),
+        ("storing", decision.store_ms),
     )
 
 
 def total_ms(decision: DecisionSummary) -> float:
     """All known parts together, in milliseconds."""
-    return sum(value or 0.0 for _, value in timing_parts(decision))
+    return decision.inference_ms + decision.env_step_ms + decision.overhead_ms + (decision.store_ms or 0.0)
 
 
 def steps_phrase(decision: DecisionSummary) -> str:

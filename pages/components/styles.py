@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.chart_download import STYLES as _DOWNLOADS
+
 _BASE = """
 /* Nothing moves aside when a scroll bar comes or goes. */
 [data-testid="stMain"] { scrollbar-gutter: stable; }
@@ -60,6 +62,7 @@ _PANEL = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-launch-go) { position: sticky; bottom: 0; z-index: 3; }
 .st-key-launch-go { padding: 0.3rem 0 0.8rem; backdrop-filter: blur(12px); }
 .st-key-launch-picked { min-height: 2.5rem; }
+.st-key-launch-key-note { min-height: 2.4rem; justify-content: center; } /* as high as the field beside it */
 .cs-summary { font-size: 0.9rem; }
 .cs-summary div { display: flex; justify-content: space-between; gap: 0.75rem; padding: 0.14rem 0; }
 .cs-summary div + div { border-top: 1px solid rgba(128, 140, 155, 0.18); }
@@ -102,15 +105,29 @@ _LIVE = """
   -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
 .cs-figures { display: grid; grid-template-columns: repeat(3, 1fr); gap: 0.5rem; }
 .cs-figures div span { display: block; font-size: 0.78rem; opacity: 0.7; white-space: nowrap; }
-.cs-figures div b { font-size: clamp(1rem, 1.45vw, 1.35rem); font-weight: 600; font-variant-numeric: tabular-nums; }
+.cs-figures div b { font-size: clamp(1rem, 1.45vw, 1.35rem); font-weight: 600; font-variant-numeric: tabular-nums;
+  white-space: nowrap; }
 .cs-cell { font-size: 0.88rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .cs-cell.cs-end { text-align: right; }
+"""
+
+_LAB = """
+[data-testid="stColumn"]:has(.st-key-lab-panel) { position: sticky; top: 4rem; align-self: flex-start; }
+/* What is edited stays beside what it changes. */
+.st-key-lab-panel { max-height: calc(100vh - 5rem); overflow-y: auto; gap: 0.7rem; padding: 0.8rem 0.9rem; }
+.st-key-lab-panel hr { margin: 0.2rem 0; }
+.st-key-lab-title h1 { padding-right: 1rem; }
+.st-key-lab-tools button { min-height: 2rem; padding: 0 0.6rem; }
+.st-key-lab-figures [data-testid="stMetricValue"] { font-size: 1.25rem; line-height: 1.3; }
+.st-key-lab-figures [data-testid="stMetricDelta"] { font-size: 0.82rem; }
+[class*="st-key-lab-decision-"] [data-testid="stPageLink-NavLink"] { padding: 0; background: none; }
+[class*="st-key-lab-decision-"] { padding: 0.2rem 0 0.35rem; border-top: 1px solid rgba(128, 140, 155, 0.18); }
 """
 
 
 def base_styles() -> None:
     """What every page has: less empty space above the title than Streamlit leaves by default."""
-    st.html(f"<style>{_BASE}</style>")
+    st.html(f"<style>{_BASE}{_DOWNLOADS}</style>")
 
 
 def traces_styles() -> None:
@@ -126,3 +143,8 @@ def launch_styles() -> None:
 def live_styles() -> None:
     """The rules of the run page."""
     st.html(f"<style>{_ICONS}{_LIVE}</style>")
+
+
+def lab_styles() -> None:
+    """The rules of the Lab."""
+    st.html(f"<style>{_LAB}</style>")

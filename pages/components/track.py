@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import streamlit as st
 
 from core.errors import InvalidInput
 from core.evidence import ModelTotals, model_totals
+from core.facts import FactColumns
+from core.ledger import Ledger
+from core.scenes import PackedScenes, read_packed
 from core.store import DecisionSummary, EpisodeSummary, TraceStore
-from core.types import Decision, Episode, StateRecord
+from core.types import Decision, Episode, RewardBreakdown, StateRecord
 from pages.components.plain import shown
 from pages.components.player import DecisionHud, PlayerData, StepHud, build_player_data
 
 _MOST_IN_A_CAPTION = 1_000  # the tab beside the player has the whole of it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Track:
     """One episode as far as it is stored.
 
@@ -25,7 +29,8 @@ class Track:
     player: what the player draws; None where there is no frame or where the frames are damaged (`problem` says so).
     positions: (x, y) at each frame. unlocks: achievement -> index of the step that unlocked it, in order.
     env_totals: the environment's rewards summed up, at each frame. shaped_totals: the shaped ones, at each decision's
-    end. model: what its model calls come to; None where no model was asked.
+    end. model: what its model calls come to; None where no model was asked. breakdowns: what each decision earned, in
+    parts.
     """
 
     initial: StateRecord | None
@@ -37,6 +42,12 @@ class Track:
     env_totals: tuple[float, ...]
     shaped_totals: tuple[float, ...]
     model: ModelTotals | None
+    breakdowns: tuple[RewardBreakdown, ...]
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What each component paid in each decision; made when somebody looks at it."""
+        return Ledger.of(self.breakdowns)
 
     @property
     def frames(self) -> int:
@@ -66,7 +77,28 @@ def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, statu
         env_totals=tuple(accumulate((step.env_reward for step in episode.steps), initial=0.0)),
         shaped_totals=tuple(accumulate(decision.reward for decision in decisions)),
         model=model_totals(episode.decisions),
+        breakdowns=tuple(decision.reward for decision in episode.decisions[: len(decisions)]),
     )
+
+
+def reward_columns_of(store: TraceStore, summary: EpisodeSummary) -> FactColumns:
+    """What its decisions changed, as columns; those that were stored when it was looked at last may be fewer."""
+    return _load_columns(store, store.url, summary.id, summary.n_decisions, summary.status.value)
+
+
+def scenes_of(store: TraceStore, summary: EpisodeSummary) -> PackedScenes:
+    """All its scenes, that of the reset first. Raises InvalidInput where they are damaged."""
+    return _load_scenes(store, store.url, summary.id, summary.n_decisions, summary.status.value)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _load_columns(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> FactColumns:
+    return FactColumns([_store.reward_facts(episode_id)])
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _load_scenes(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> PackedScenes:
+    return read_packed(_store.packed_scenes(episode_id))
 
 
 def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None, str]:

@@ -9,18 +9,18 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from core.settings import Settings
-from core.store import EpisodeFilter, TraceStore
+from core.store import EpisodeFilter, EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
 from tests.browser.harness import Dashboard, settle
-from tests.pages.model_episodes import thinks
+from tests.pages.model_episodes import EPISODE, RUN, record, thinks
 from tests.policies.llm.server import ModelServer, says
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
-KEY = "sk-test-9f8e7d6c5b4a3210"
+KEY = "sk-9dZq83hT5vKp21xWmBJ7"
 DECISIONS = 4
 
 
@@ -45,6 +45,24 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Ite
         yield running
 
 
+def newest(dashboard: Dashboard) -> EpisodeSummary:
+    with TraceStore.from_settings(Settings(dashboard.data_dir, None, 1)) as store:
+        return store.episodes(EpisodeFilter(), limit=1).rows[0]
+
+
+def box_of(locator: Locator) -> FloatRect:
+    box = locator.bounding_box()
+    assert box is not None
+    return box
+
+
+def pieces(page: Page) -> list[str]:
+    """What of the key stands in a page, its fields included."""
+    values = page.evaluate("[...document.querySelectorAll('input, textarea')].map(field => field.value).join(' ')")
+    text = f"{page.content()} {values}"
+    return [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in text]
+
+
 def fill(page: Page, label: str, value: str) -> None:
     box = page.get_by_role("textbox", name=label, exact=True)
     box.fill(value)
@@ -67,7 +85,11 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     page.get_by_role("button", name="Launch 1 episode").click(timeout=WAIT_MS)
     page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
     expect(page.get_by_text("There is a tree to the left.")).to_be_visible(timeout=WAIT_MS)
+    card = page.locator("[class*='st-key-card-']")
+    height = box_of(card)["height"]
     expect(page.get_by_text(f"Model calls so far: {DECISIONS} ")).to_be_visible(timeout=WAIT_MS)
+    expect(card.locator(".cs-figures")).to_contain_text(f"Model calls{DECISIONS}Tokens{120 * DECISIONS}Cost, USDn/a")
+    assert box_of(card)["height"] == height  # nothing of it moved while it was played
     expect(page.get_by_text("✓ completed").first).to_be_visible(timeout=WAIT_MS)
     assert {headers["authorization"] for _, headers, _ in server.requests} == {f"Bearer {KEY}"}
 
@@ -75,15 +97,71 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     page.wait_for_url("**/episode?id=*", timeout=WAIT_MS)
     settle(page, player=True)
     expect(page.get_by_text("Model: 4 calls")).to_be_visible()
-    timeline = page.locator(".timeline").bounding_box()
-    assert timeline is not None and timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
+    timeline = box_of(page.locator(".timeline"))
+    assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
     page.get_by_role("tab", name="Model").click()
     expect(page.get_by_text("request id req_7")).to_be_visible()
     expect(page.get_by_text("the first question of this episode")).to_be_visible()
     page.get_by_role("button", name="Next ›").click()
     page.get_by_role("button", name="Next ›").click()
     expect(page.get_by_text("3 of them new since the call before")).to_be_visible()
-    assert KEY not in page.content()
+    assert pieces(page) == []
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_lines_of_the_head_have_room_between_them(
+    open_page: OpenPage, dashboard: Dashboard, server: ModelServer, width: int
+):
+    page = open_page(width=width)
+    page.goto(f"{dashboard.url}/episode?id={newest(dashboard).id}")
+    settle(page, player=True)
+    figures = box_of(page.locator(".st-key-episode-figures"))
+    model = box_of(page.locator(".st-key-model-totals p"))
+    run = box_of(page.locator(".st-key-episode-line p").first)
+    player = box_of(page.locator(".st-key-episode-player"))
+    middle_of_model, middle_of_run = model["y"] + model["height"] / 2, run["y"] + run["height"] / 2
+    assert middle_of_model - (figures["y"] + figures["height"]) >= 14
+    assert middle_of_run - middle_of_model >= 19
+    assert player["y"] - middle_of_run >= 14
+
+
+_LINES_OF_A_GRID = """code => {
+  const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  const at = offset => {
+    for (const node of nodes) {
+      if (offset <= node.length) return [node, offset];
+      offset -= node.length;
+    }
+  };
+  const text = nodes.map(node => node.data).join("");
+  let start = 0;
+  return text.split("\\n").map(line => {
+    const range = document.createRange();
+    range.setStart(...at(start));
+    range.setEnd(...at(start + line.length));
+    start += line.length + 1;
+    const tops = new Set([...range.getClientRects()].map(rect => Math.round(rect.top)));
+    return [line, tops.size];
+  }).filter(([line]) => line.startsWith("  "));
+}"""
+
+
+@pytest.mark.parametrize(("width", "tab"), [(1440, "Model"), (1024, "Model"), (1024, "Tool call")])
+def test_no_line_of_the_local_view_is_broken(
+    open_page: OpenPage, dashboard: Dashboard, server: ModelServer, width: int, tab: str
+):
+    page = open_page(width=width)
+    page.goto(f"{dashboard.url}/episode?id={newest(dashboard).id}&tab={tab.replace(' ', '+')}")
+    settle(page, player=True)
+    if tab == "Tool call":
+        page.get_by_text("What the policy was told").click()
+    code = page.locator("[class*='-grid-of-'] code").last
+    expect(code).to_contain_text("Local view")
+    lines = code.evaluate(_LINES_OF_A_GRID)
+    assert len(lines) == 7
+    assert {rows for _, rows in lines} == {1}
 
 
 def test_the_key_is_nowhere_in_what_is_stored(dashboard: Dashboard, server: ModelServer):
@@ -93,3 +171,20 @@ def test_the_key_is_nowhere_in_what_is_stored(dashboard: Dashboard, server: Mode
         assert KEY not in str(store.load_episode(row.id)) + json.dumps(store.run(row.run_id).config)
     logs = [path for path in Path(dashboard.data_dir).rglob("*.log")]
     assert not any(KEY in path.read_text(errors="replace") for path in logs)
+
+
+def test_no_page_holds_a_piece_of_the_key_after_calls_that_failed(open_page: OpenPage, dashboard: Dashboard):
+    echoes = [
+        says({"choices": [{"message": {"content": f"your key is {KEY}"}, "finish_reason": "stop"}]}, x_request_id=KEY),
+        says({"error": {"message": f"Incorrect API key provided: {KEY}."}}, 401),
+    ]
+    with TraceStore.from_settings(Settings(dashboard.data_dir, None, 1)) as store:
+        record(store, echoes, key=KEY, key_name="A_MODEL_KEY", on_bad_call="noop", http_retries=0)
+    page = open_page(width=1440)
+    tabs = ("Reward", "Tool+call", "Model", "Timing", "State", "Map")
+    addresses = [f"episode?id={EPISODE}&step=1&tab={tab}" for tab in tabs]
+    addresses += [f"present?id={EPISODE}", f"run?id={RUN}", "run", "traces", "launch?by=llm"]
+    for address in addresses:
+        page.goto(f"{dashboard.url}/{address}")
+        settle(page, player=address.startswith(("episode", "present")))
+        assert pieces(page) == [], address

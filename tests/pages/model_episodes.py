@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from core.env.rules import ENGINE_VERSION
 from core.rollout import run_rollout
 from core.store import TraceStore
@@ -15,6 +17,7 @@ from tests.policies.llm.server import ModelServer, Reply, calls, says
 
 EPISODE = "a" * 32
 RUN = "b" * 32
+KEY = "sk-9dZq83hT5vKp21xWmBJ7"
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png"> **bold** $a$'
 
 
@@ -40,9 +43,14 @@ def record(
     *,
     decisions: int = 3,
     budget: dict[str, Any] | None = None,
+    others: int = 0,
+    key: str = "",
     **params: Any,
 ) -> None:
-    """One run of one episode. budget: part of the run's configuration; only a worker looks at it."""
+    """One run of one episode that is played. budget: part of the run's configuration; only a worker looks at it.
+
+    others: how many more wait. key: what the variable of the key holds while it is played.
+    """
     with ModelServer(replies or (says(thinks("move_left", "do"), x_request_id="req_7"),)) as server:
         spec = EpisodeSpec(
             seed=42,
@@ -52,6 +60,12 @@ def record(
             engine_version=ENGINE_VERSION,
         )
         config = {} if budget is None else {"budget": budget}
-        store.create_run(Run(RUN, datetime.now(UTC), (QueuedEpisode(EPISODE, spec),), "A model", config))
+        waiting = (QueuedEpisode(f"{at:x}" * 32, spec, at) for at in range(1, others + 1))
+        store.create_run(Run(RUN, datetime.now(UTC), (QueuedEpisode(EPISODE, spec), *waiting), "A model", config))
         store.claim_next(worker="tests")
-        run_rollout(spec, episode_id=EPISODE, run_id=RUN, recorder_for=lambda entry: store.recorder(entry.id))
+        with pytest.MonkeyPatch.context() as patch:
+            if key:
+                patch.setenv(params["key_name"], key)
+            run_rollout(spec, episode_id=EPISODE, run_id=RUN, recorder_for=lambda entry: store.recorder(entry.id))
+        if key:
+            assert server.requests[0][1]["authorization"] == f"Bearer {key}"

@@ -8,8 +8,17 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from core.store import DecisionSummary
 from core.types import RewardBreakdown, RewardComponent
-from pages.components.charts import COLOURS, cumulative_rewards, reward_waterfall, timing_strip, world_map
+from pages.components.charts import (
+    COLOURS,
+    cumulative_rewards,
+    decision_timing,
+    reward_waterfall,
+    timing_strip,
+    world_map,
+)
+from pages.components.component_colours import component_colour
 from tests.pages.test_cursor import DECISIONS, decision
 
 PARTS = (
@@ -39,11 +48,12 @@ def test_the_waterfall_shows_the_base_where_lambda_scales_it():
     assert bars.x[-2:] == pytest.approx([1.28, 0.64])
 
 
-def test_each_kind_of_part_has_its_colour_and_an_unknown_kind_one_too():
+def test_each_part_has_its_colour_and_an_unknown_one_too():
     parts = (*PARTS, RewardComponent("my_own", "x", 1, -1.0, -1.0))
     (bars,) = traces(reward_waterfall(RewardBreakdown("mine", 1.0, parts), "light"))
-    kinds = ["achievement", "inventory", "achievement_count", "other", "total"]
-    assert list(bars.marker.color) == [COLOURS[kind].light for kind in kinds]
+    colours = [component_colour(part.kind, part.name, "light") for part in parts]
+    assert list(bars.marker.color) == [*colours, COLOURS["total"].light]
+    assert len(set(colours)) == len(colours)
 
 
 def test_names_are_inert_in_labels():
@@ -90,6 +100,43 @@ def test_a_short_episode_has_a_column_for_each_decision():
     figure, size = timing_strip(DECISIONS, current=3, theme="light")
     assert size == 1
     assert all(len(trace.y) == len(DECISIONS) for trace in traces(figure))
+
+
+def asked(index: int, *, waited_ms: float | None, parse_ms: float | None) -> DecisionSummary:
+    """A decision of a model, 100 ms of inference long."""
+    made = decision(index, index, index + 1)
+    return replace(made, inference_ms=100.0, model_calls=1, waited_ms=waited_ms, parse_ms=parse_ms)
+
+
+def test_the_strip_splits_all_decisions_of_a_model():
+    decisions = [asked(0, waited_ms=0.0, parse_ms=1.5), asked(1, waited_ms=60.0, parse_ms=2.0), decision(2, 2, 3)]
+    figure, _ = timing_strip(decisions, current=0, theme="light")
+    parts = {trace.name: list(trace.y) for trace in traces(figure) if trace.name}
+    assert list(parts) == ["inference", "waiting", "parsing", "environment", "overhead", "storing"]
+    assert parts["inference"] == pytest.approx([98.5, 38.0, 1.0])
+    assert parts["waiting"] == pytest.approx([0.0, 60.0, 0.0])
+    assert parts["parsing"] == pytest.approx([1.5, 2.0, 0.0])
+    tops = next(trace for trace in traces(figure) if trace.name is None)
+    assert [sum(column) for column in zip(*parts.values(), strict=True)] == pytest.approx(list(tops.y))
+    assert "waiting 60.0 ms" in tops.hovertext[1]
+
+
+def test_what_was_not_recorded_stays_part_of_the_inference():
+    figure, _ = timing_strip([asked(0, waited_ms=None, parse_ms=None)], current=0, theme="light")
+    parts = {trace.name: list(trace.y) for trace in traces(figure) if trace.name}
+    assert (parts["inference"], parts["waiting"], parts["parsing"]) == ([100.0], [0.0], [0.0])
+
+
+def test_the_strip_of_other_policies_has_no_parts_of_a_model():
+    figure, _ = timing_strip(DECISIONS, current=0, theme="light")
+    assert [trace.name for trace in traces(figure) if trace.name] == ["inference", "environment", "overhead", "storing"]
+
+
+def test_the_bar_of_a_decision_has_every_part_of_its_episode_in_its_legend():
+    figure = decision_timing(decision(0, 0, 1), "light", of_model=True)
+    names = [trace.name for trace in traces(figure)]
+    assert names == ["inference", "waiting", "parsing", "environment", "overhead", "storing"]
+    assert set(names) <= set(COLOURS)
 
 
 def test_the_path_is_split_at_the_frame():

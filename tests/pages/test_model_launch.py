@@ -109,6 +109,118 @@ def test_a_link_never_says_where_a_key_would_be_sent(stored: TraceStore):
     assert other.text_input(key="launch_param_llm_base_url").value == ""
 
 
+def with_profile(stored: TraceStore, url: str = "http://127.0.0.1:9") -> None:
+    stored.save_model_profile(ModelProfile("local", url, "tiny-model", "A_KEY"))
+
+
+def field(at: AppTest, name: str) -> str:
+    return str(at.text_input(key=f"launch_param_llm_{name}").value)
+
+
+def test_a_link_names_a_profile_and_the_form_is_filled_from_it(stored: TraceStore):
+    with_profile(stored)
+    at = opened(by="llm", profile="local")
+    assert at.selectbox(key="launch_param_llm_profile").value == "local"
+    assert (field(at, "base_url"), field(at, "model"), field(at, "key_name")) == (
+        "http://127.0.0.1:9",
+        "tiny-model",
+        "A_KEY",
+    )
+    assert not at.warning and not at.button(key="launch_now").disabled
+    assert link(at) == {"play": "0", "by": "llm", "episodes": "1", "profile": "local"}  # a reload has it too
+
+
+def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection_in_its_place(stored: TraceStore):
+    at = with_model()
+    del at.session_state["launch_now"]  # as on leaving the page
+    at.query_params["by"] = "llm"
+    at.query_params["profile"] = "*gone*"
+    checked(at.run())
+    (warning,) = at.warning
+    said = warning.value.replace("\\", "")
+    assert 'The link\'s "profile" is "*gone*": there is no connection profile of that name any more' in said
+    assert said.endswith("It was left empty.")
+    assert (field(at, "base_url"), field(at, "model"), field(at, "key_name")) == ("", "", "")
+    assert at.button(key="launch_now").disabled
+    assert "profile" not in link(at)
+
+
+def test_a_profile_is_part_of_the_link_of_a_language_model_only(stored: TraceStore):
+    with_profile(stored)
+    at = opened(by="llm", profile="local")
+    checked(at.selectbox(key="launch_policy").set_value("random").run())
+    assert "profile" not in link(at)
+
+
+def test_a_new_server_does_not_get_the_key_that_was_named_for_the_old_one(
+    stored: TraceStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("A_KEY", KEY)
+    with ModelServer([says(calls("noop"))]) as first, ModelServer([says(calls("noop"))]) as second:
+        with_profile(stored, first.url)
+        at = opened(by="llm", profile="local")
+        checked(at.button(key="launch_llm_try").click().run())
+        assert first.requests[0][1]["authorization"] == f"Bearer {KEY}"
+
+        fill(at, base_url=second.url)
+        assert field(at, "key_name") == ""
+        host, other = (server.url.removesuffix("/v1") for server in (first, second))
+        (why,) = [text for text in texts(at) if text.startswith("The name of the key was taken out")]
+        assert f"given for {host}, and the address leads to {other} now" in why
+        checked(at.button(key="launch_llm_try").click().run())
+        assert "✓ works" in badges(at)
+        assert KEY not in second.requests[0][1]["authorization"]
+
+        fill(at, key_name="A_KEY")  # given again, for the server that stands there
+        assert not any(text.startswith("The name of the key was taken out") for text in texts(at))
+        checked(at.button(key="launch_llm_try").click().run())
+        assert second.requests[1][1]["authorization"] == f"Bearer {KEY}"
+        assert errors(at) == []
+
+
+def test_another_path_or_an_address_in_the_making_leaves_the_key_where_it_is(stored: TraceStore):
+    at = fill(with_model("http://127.0.0.1:9/v1"), key_name="A_KEY")
+    for url in ("http://127.0.0.1:9/v2", "", "http://", "http://127.0.0.1:9"):
+        fill(at, base_url=url)
+        assert field(at, "key_name") == "A_KEY"
+    fill(at, base_url="")
+    fill(at, base_url="http://127.0.0.1:10")
+    assert field(at, "key_name") == ""
+
+
+def test_a_key_that_is_named_before_the_address_belongs_to_the_first_one(stored: TraceStore):
+    at = fill(opened(by="llm"), key_name="A_KEY", model="m")
+    fill(at, base_url="http://127.0.0.1:9")
+    assert field(at, "key_name") == "A_KEY" and errors(at) == []
+    fill(at, base_url="http://127.0.0.1:10")
+    assert field(at, "key_name") == ""
+
+
+def test_each_profile_brings_the_key_of_its_own_server(stored: TraceStore):
+    stored.save_model_profile(ModelProfile("a", "http://127.0.0.1:9", "m", "A_KEY"))
+    stored.save_model_profile(ModelProfile("b", "http://127.0.0.1:10", "m", "A_KEY"))
+    at = opened(by="llm", profile="a")
+    checked(at.selectbox(key="launch_param_llm_profile").set_value("b").run())
+    assert (field(at, "base_url"), field(at, "key_name")) == ("http://127.0.0.1:10", "A_KEY")
+    assert errors(at) == []
+
+
+def test_a_form_that_kept_the_key_would_not_be_launched(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pages.components.model_form.keep_key_with_its_server", lambda: "https://api.openai.com")
+    at = fill(with_model(), key_name="A_KEY")
+    assert any("a key is sent only to the server that it was named for" in error for error in errors(at))
+    assert at.button(key="launch_now").disabled
+
+
+def test_what_is_launched_says_which_server_its_key_was_named_for(stored: TraceStore):
+    with ModelServer([says(calls("noop"))]) as server:
+        at = fill(with_model(server.url), key_name="A_KEY")
+        at.button(key="launch_now").click().run()
+        run = stored.run(address(at, "id"))
+        stored.request_stop(run_id=run.id)
+        assert run.config["policy"]["params"]["key_for"] == server.url.removesuffix("/v1")
+
+
 def test_of_a_key_is_said_only_whether_it_is_set(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("A_KEY", KEY)
     monkeypatch.delenv("ANOTHER_KEY", raising=False)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import parse_qs
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
-from core.store import TraceStore
+from core.store import EpisodeSpent, TraceStore
 from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import HOSTILE, RUN, record, thinks
+from tests.pages.model_episodes import HOSTILE, KEY, RUN, record, thinks
 from tests.policies.llm.server import says
 
 
@@ -36,6 +40,76 @@ def test_the_last_decision_and_what_was_spent_are_said(data_dir: Path):
     assert "→ move_left, do" in texts(at)
     assert any("Decision 2 · 100 tokens in, 20 out" in caption.value for caption in at.caption)
     assert not any("example.org" in element.value for element in (*at.markdown, *at.caption))
+
+
+def cards(at: AppTest) -> list[dict[str, str]]:
+    """The figures of each card, by label."""
+    found = []
+    for element in at.get("html"):
+        if '<div class="cs-figures">' in element.proto.body:
+            found.append(dict(re.findall(r"<span>(.*?)</span><b>(.*?)</b>", element.proto.body)))
+    return found
+
+
+def launch_link(at: AppTest) -> dict[str, list[str]]:
+    (proto,) = [element.proto for element in at.get("page_link") if element.proto.label.startswith("Launch another")]
+    return parse_qs(proto.query_string)
+
+
+def test_a_card_says_what_its_episode_has_come_to_so_far(data_dir: Path):
+    busy = says({"error": {"message": "slow down"}}, status=429, Retry_After="0")
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, [says(thinks("noop")), busy, says(thinks("noop"))], decisions=4)
+    (card,) = cards(opened())
+    assert (card["Model calls"], card["Tokens"], card["Cost, USD"]) == ("4", "480", "n/a")
+
+
+def test_a_card_says_the_cost_where_the_price_is_known(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("core.policies.llm.policy.cost_usd", lambda **_: 0.0004)
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store)
+    (card,) = cards(opened())
+    assert card["Cost, USD"] == "0.00120"
+
+
+def test_a_card_has_the_same_figures_before_the_first_decision(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, others=1)
+    played, waiting = cards(opened())
+    assert list(played) == list(waiting)
+    assert (waiting["Model calls"], waiting["Tokens"], waiting["Cost, USD"]) == ("0", "0", "n/a")
+
+
+def test_the_sums_of_all_cards_are_asked_for_at_once(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, others=3)
+    asked: list[int] = []
+    spent_by = TraceStore.spent_by
+
+    def counted(self: TraceStore, episode_ids: Sequence[str]) -> dict[str, EpisodeSpent]:
+        asked.append(len(episode_ids))
+        return spent_by(self, episode_ids)
+
+    monkeypatch.setattr(TraceStore, "spent_by", counted)
+    at = opened()
+    assert len(cards(at)) == 4
+    assert asked and set(asked) == {4}
+
+
+def test_another_launch_like_it_is_offered_with_its_profile_and_nothing_else_of_the_connection(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, profile="my llama", key_name="A_KEY", key=KEY)
+    link = launch_link(opened())
+    assert link["by"] == ["llm"] and link["profile"] == ["my llama"]
+    assert not any(word in str(link) for word in ("127.0.0.1", "tiny-model", "A_KEY"))
+
+
+def test_a_connection_that_was_typed_leaves_no_profile_in_the_link(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store)
+    assert "profile" not in launch_link(opened())
 
 
 def test_a_budget_that_is_used_up_is_said(data_dir: Path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,17 @@ from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import TraceStore
-from core.types import Attempt
+from core.types import Attempt, Decision
 from pages.components.model_words import attempts_in_words, kinds_in_words, usd
 from pages.components.sent_picture import SentPicture, picture_of
 from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import EPISODE, HOSTILE, record, says_nothing_to_do, thinks
+from tests.pages.model_episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks
 from tests.policies.llm.server import Reply, says
+from tests.store.samples import make_run, record_episode
+
+CODES = "\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe\x7f"
+SEEN = r"\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe\x7f"
+_ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def recorded(*replies: Reply, **params: Any) -> None:
@@ -34,6 +41,18 @@ def opened(tab: str = "Model", step: int = 3) -> AppTest:
     at.session_state["tab"] = tab
     at.run()
     at = at.switch_page("pages/episode.py").run()
+    assert not at.exception
+    return at
+
+
+def opened_at(decision: int, tab: str = "Model") -> AppTest:
+    """At a decision, whether it took a step or not."""
+    with TraceStore.from_settings(load_settings()) as store:
+        frame = store.decisions(EPISODE)[decision].step_end
+    at = opened(tab, step=frame)
+    at.number_input(key=f"decision-{EPISODE}").set_value(decision)
+    at.button(key=f"go-{EPISODE}").click()
+    at.run()
     assert not at.exception
     return at
 
@@ -77,7 +96,7 @@ def test_the_tab_shows_what_was_asked_and_answered(data_dir: Path):
         )
     )
     at = opened()
-    assert tabs(at) == ["Reward", "Tool call", "Model", "Timing", "State", "Map"]
+    assert tabs(at).count("Model") == 1
     shown = metrics(at)
     assert (shown["Input"], shown["Cached"], shown["Output"], shown["Reasoning"]) == ("100", "40", "20", "7")
     assert shown["Cost"] == "n/a" and shown["Latency"].endswith("ms")
@@ -102,6 +121,18 @@ def test_only_messages_that_are_new_since_the_call_before_stand_open(data_dir: P
     assert "2 sent before: 1 system, 1 user" in expanders(second)
 
 
+def test_the_messages_are_compared_with_the_newest_call_before_whichever_decision_made_it(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        store.create_run(make_run(RUN, [EPISODE]))
+        record_episode(store, EPISODE, 6)  # every other decision asks a model, the second one first
+    assert "No model was asked for this decision." in texts(opened_at(0))
+    first = captions(opened_at(1))
+    assert "2 messages, the first question of this episode (no decision before asked a model)" in first
+    second = captions(opened_at(3))
+    assert "4 messages, 2 of them new since decision 1, the last one before that asked a model" in second
+    assert "first question" not in second
+
+
 def test_a_scripted_episode_has_no_such_tab_and_a_link_to_it_does_no_harm(recorded: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = "1" * 32
@@ -109,7 +140,7 @@ def test_a_scripted_episode_has_no_such_tab_and_a_link_to_it_does_no_harm(record
     at.run()
     at = at.switch_page("pages/episode.py").run()
     assert not at.exception
-    assert tabs(at) == ["Reward", "Tool call", "Timing", "State", "Map"]
+    assert "Model" not in tabs(at) and "Timing" in tabs(at)
     assert not any(element.value.startswith("Model:") for element in at.caption)
 
 
@@ -142,7 +173,66 @@ def test_attempts_and_the_waits_between_them_are_said_and_split_the_timing(data_
     assert any(text.startswith("1. HTTP 429 after ") and "then waited" in text for text in texts(at))
     assert any(label.startswith("HTTP: 2 attempts, ") for label in expanders(at))
     timing = next(text for text in texts(opened("Timing")) if text.startswith("Decision 1 took"))
-    assert "model requests" in timing and "waiting between them" in timing and "rest of inference" in timing
+    assert [part.split()[0] for part in timing.split(": ")[1].split(", ")] == [
+        "inference",
+        "waiting",
+        "parsing",
+        "environment",
+        "overhead",
+        "storing",
+    ]
+    assert float(timing.split("waiting ")[1].split(" ms")[0]) >= 250
+
+
+def test_a_pause_before_asking_again_is_said_and_counts_as_waiting(data_dir: Path):
+    good, broken = says(thinks("move_left", "do")), says({"error": {"message": "broken"}}, status=500)
+    recorded(good, broken, good, on_bad_call="retry", http_retries=0)
+    at = opened()
+    assert any("HTTP 500" in text and "Then waited" in text for text in texts(at))
+    with TraceStore.from_settings(load_settings()) as store:
+        call = store.decision(EPISODE, 1).model_call
+        assert call is not None and call.earlier[0].paused_ms > 0
+        assert store.decisions(EPISODE)[1].waited_ms == pytest.approx(call.earlier[0].paused_ms)
+
+
+def test_the_timing_of_all_decisions_is_read_without_a_payload(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    recorded()
+
+    def refuse(self: TraceStore, episode_id: str, index: int) -> Decision:
+        raise AssertionError("the Timing tab read a whole decision")
+
+    monkeypatch.setattr(TraceStore, "decision", refuse)
+    at = opened("Timing")
+    assert any(text.startswith("Decision 1 took") for text in texts(at))
+    assert len(at.get("plotly_chart")) == 2
+    assert "they were not recorded" not in captions(at)
+
+
+def test_where_waiting_and_parsing_were_not_recorded_that_is_said(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        store.create_run(make_run(RUN, [EPISODE]))
+        record_episode(store, EPISODE, 6)  # its calls do not say how long parsing took
+    at = opened_at(1, "Timing")
+    assert any("parsing n/a" in text for text in texts(at))
+    assert "they were not recorded and are part of the inference" in captions(at)
+
+
+def test_terminal_codes_are_shown_as_text_and_not_acted_on(data_dir: Path):
+    body = thinks("noop", f"fly{CODES}", reasoning=CODES, content=CODES)
+    body["choices"][0]["message"]["reasoning_content"] = CODES
+    recorded(says({**body, "model": f"tiny{CODES}"}, x_request_id="req\x9b7"))
+    everything: list[str] = []
+    for tab in ("Model", "Tool call", "Reward"):
+        at = opened(tab, step=2)
+        everything += [str(element.value) for kind in (at.text, at.code, at.json, at.caption) for element in kind]
+        assert not any(_ACTED_ON.search(text) for text in everything)
+    assert SEEN in everything  # the reasoning and the content, each as it came
+    assert any(text.startswith(f"tiny{SEEN} at 127.0.0.1:") for text in everything)
+    assert any(text.startswith(f"✕ dropped: fly{SEEN} (") for text in everything)
+    (stored,) = [text for text in everything if '"dropped"' in text]
+    assert SEEN in str(json.loads(stored)[0]["reasoning"])  # a tree of data too: its browser reads the escapes of JSON
+    sent = [json.loads(text) for text in everything if text.startswith('{"model"')]
+    assert any(SEEN in str(message["content"]) for request in sent for message in request["messages"])
 
 
 def test_what_a_model_says_is_never_read_as_markdown(data_dir: Path):

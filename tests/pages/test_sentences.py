@@ -100,5 +100,11 @@ def test_steps_are_numbered_as_the_player_counts_them():
 
 def test_times_are_said_with_their_units():
     assert timing_sentence(summary(4, 0, 1)) == (
-        "Decision 4 took 2.00 ms: inference 1.00 ms, environment 1.00 ms, overhead 0.00 ms, store n/a"
+        "Decision 4 took 2.00 ms: inference 1.00 ms, environment 1.00 ms, overhead 0.00 ms, storing n/a"
     )
+    asked = replace(summary(4, 0, 1), inference_ms=900.0, model_calls=2, waited_ms=500.0, parse_ms=1.5)
+    assert timing_sentence(asked) == (
+        "Decision 4 took 901 ms: inference 398 ms, waiting 500 ms, parsing 1.50 ms, environment 1.00 ms, "
+        "overhead 0.00 ms, storing n/a"
+    )
+    assert "waiting n/a, parsing n/a" in timing_sentence(summary(4, 0, 1), of_model=True)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidConfig
+from core.params import kind_of
 from core.policies import POLICIES, checked_policy, make_policy
-from core.policies.params import kind_of
 from core.types import PolicySpec
 
 NEEDED = {"llm": {"base_url": "http://127.0.0.1:9", "model": "tiny"}}  # what has no default that could be played
@@ -34,7 +34,7 @@ def test_every_parameter_tells_a_form_what_it_is():
 def test_an_unknown_policy_is_refused_with_the_nearest_name():
     with pytest.raises(InvalidConfig, match='no policy "scriptd"; did you mean "scripted"') as refusal:
         make_policy(PolicySpec("scriptd"), seed=1, max_actions=5)
-    assert "Choose one of: scripted, random, llm." in str(refusal.value)
+    assert "Choose one of: scripted, random, farmer, llm." in str(refusal.value)
 
 
 def test_a_name_is_matched_without_regard_to_case_and_space():

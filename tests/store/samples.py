@@ -112,7 +112,14 @@ def make_decisions(count: int, *, seed: int = 1) -> tuple[StateRecord, list[Deci
     return initial, decisions
 
 
-def record_episode(store: TraceStore, episode_id: str, decisions: int = 5, *, seed: int = 1) -> None:
+def record_episode(
+    store: TraceStore,
+    episode_id: str,
+    decisions: int = 5,
+    *,
+    seed: int = 1,
+    stop_reason: StopReason = StopReason.MAX_STEPS,
+) -> None:
     """Claim the next queued episode, which must be this one, and record it from start to end."""
     claimed = store.claim_next(worker="test")
     assert claimed is not None and claimed[1].id == episode_id
@@ -121,7 +128,7 @@ def record_episode(store: TraceStore, episode_id: str, decisions: int = 5, *, se
     recorder.start(START, initial)
     for decision in made:
         recorder.record(decision)
-    recorder.finish(Outcome(StopReason.MAX_STEPS, START + timedelta(seconds=9)))
+    recorder.finish(Outcome(stop_reason, START + timedelta(seconds=9)))
 
 
 def _tool_call(index: int, actions: list[str]) -> ToolCall:

@@ -53,7 +53,9 @@ def reads(store: TraceStore) -> Iterator[Callable[[], object]]:
         yield lambda index=index: store.decision("a-episode", index)
     yield lambda: store.decision_at_step("a-episode", 1)
     yield from (store.is_empty, store.runs, store.episodes, store.totals, store.policies, store.interrupt_stale)
-    yield store.model_profiles
+    yield from (store.model_profiles, store.saved_rewards, store.played_ids)
+    yield lambda: store.archive_part(store.played_ids())
+    yield lambda: store.scorings("0" * 16)
     yield lambda: store.generation
     yield lambda: store.run("run-1")
     yield lambda: store.run_episodes("run-1")

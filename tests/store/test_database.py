@@ -19,7 +19,7 @@ from core.settings import Settings
 from core.store import TraceStore
 from core.store.database import Database, sqlite_driver
 from core.types import EpisodeStatus
-from tests.store.postgres_server import PASSWORD
+from tests.postgres_server import PASSWORD
 from tests.store.samples import START, make_decisions, make_run, record_episode
 
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.errors import StoreCorrupt
-from core.store import RewardFacts, TraceStore
-from core.store.packs import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, RewardFactsWriter, pack, unpack
+from core.facts import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, EpisodeFacts, FactsWriter
+from core.store import TraceStore
+from core.store.blobs import compress
+from core.store.packs import pack, unpack
+from core.store.tables import episode_packs
 from core.types import StateFacts
 from tests.store.samples import make_decisions, make_run, record_episode
 
 
-def rows(facts: RewardFacts) -> list[tuple[int, int, str, int, int]]:
+def rows(facts: EpisodeFacts) -> list[tuple[int, int, str, int, int]]:
     """(decision, kind, name, delta, rank) of each row."""
     columns = (facts.decisions, facts.kinds, facts.names, facts.deltas, facts.ranks)
     values = zip(*(column.tolist() for column in columns), strict=True)
     return [(decision, kind, facts.name_list[name], delta, rank) for decision, kind, name, delta, rank in values]
 
 
+def unpacked(writer: FactsWriter) -> EpisodeFacts:
+    facts = unpack(pack(writer.facts()), "Facts")
+    assert facts is not None
+    return facts
+
+
 def test_each_change_is_a_row_and_unlocks_carry_their_rank():
-    writer = RewardFactsWriter()
+    writer = FactsWriter()
     nothing = StateFacts(inventory={"wood": 0})
     some = StateFacts(inventory={"wood": 2, "sapling": 1}, achievement_counts={"collect_wood": 2})
     writer.add(nothing, some, ["collect_wood"])
     writer.add(some, some, [])
     writer.add(some, nothing, ["collect_wood"])
-    facts = unpack(pack(writer.facts()), "Facts")
+    facts = unpacked(writer)
     assert facts.n_decisions == 3
     assert rows(facts) == [
         (0, UNLOCK, "collect_wood", 1, 0),
@@ -40,7 +51,7 @@ def test_each_change_is_a_row_and_unlocks_carry_their_rank():
 
 
 def test_an_episode_without_decisions_has_no_rows():
-    facts = unpack(pack(RewardFactsWriter().facts()), "Facts")
+    facts = unpacked(FactsWriter())
     assert (facts.n_decisions, rows(facts)) == (0, [])
 
 
@@ -51,7 +62,7 @@ def test_what_was_packed_at_the_end_equals_what_is_made_from_the_decisions(store
     with store._database.writing() as connection:
         assert connection.exec_driver_sql("DELETE FROM episode_packs").rowcount == 1
     assert rows(store.reward_facts("a-episode")) == rows(packed)
-    writer = RewardFactsWriter()
+    writer = FactsWriter()
     for decision in make_decisions(25)[1]:
         writer.add(decision.before, decision.after, decision.unlocked)
     assert rows(packed) == rows(writer.facts())
@@ -60,7 +71,51 @@ def test_what_was_packed_at_the_end_equals_what_is_made_from_the_decisions(store
 
 @pytest.mark.parametrize("keep", [0, 3, 30])
 def test_a_pack_that_was_cut_off_is_damage(keep: int):
-    writer = RewardFactsWriter()
+    writer = FactsWriter()
     writer.add(StateFacts(), StateFacts(inventory={"wood": 1}), [])
     with pytest.raises(StoreCorrupt, match="The facts is stored|The facts .*cannot be read"):
         unpack(pack(writer.facts())[:keep], "The facts")
+
+
+def test_a_pack_of_the_first_version_is_made_anew_from_the_decisions(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    record_episode(store, "a-episode", 4)
+    packed = store.reward_facts("a-episode")
+    header = b'{"v":1,"n_decisions":0,"n":0,"names":[]}'
+    old = compress(len(header).to_bytes(4, "little") + header)
+    with store._database.writing() as connection:
+        connection.execute(episode_packs.update().values(blob=old))
+    assert rows(store.reward_facts("a-episode")) == rows(packed)
+    (anew,) = store.archive_part(["a-episode"]).facts
+    assert anew.rewards.tolist() == packed.rewards.tolist()
+    assert anew.env_rewards.tolist() == packed.env_rewards.tolist()
+    assert anew.step_ends.tolist() == packed.step_ends.tolist()
+    assert (anew.initial, anew.foreseen_end, anew.components) == (
+        packed.initial,
+        packed.foreseen_end,
+        packed.components,
+    )
+
+
+def test_what_the_components_paid_stands_beside_the_changes(store: TraceStore):
+    store.create_run(make_run("run-1", ["a-episode"]))
+    record_episode(store, "a-episode", 25)
+    decisions = make_decisions(25)[1]
+    paid: dict[tuple[str, str], list[float]] = {}
+    for part in (part for decision in decisions for part in decision.reward.components):
+        paid.setdefault((part.kind, part.name), []).append(part.value)
+    totals = {(part.kind, part.name): part for part in store.reward_facts("a-episode").components}
+    assert totals.keys() == paid.keys()
+    for key, values in paid.items():
+        assert totals[key].value == pytest.approx(sum(values))
+        assert totals[key].decisions == len(values)
+
+
+@pytest.mark.parametrize("where", ["decisions", "names"])
+def test_a_change_that_belongs_nowhere_is_damage(where: str):
+    writer = FactsWriter()
+    writer.add(StateFacts(), StateFacts(inventory={"wood": 1}), [])
+    facts = writer.facts()
+    astray = replace(facts, **{where: getattr(facts, where) + 7})
+    with pytest.raises(StoreCorrupt, match="The facts is stored but cannot be read"):
+        unpack(pack(astray), "The facts")

@@ -16,6 +16,7 @@ from core.scenes import unpack_scenes
 from core.store import TraceStore
 from core.store.progress import CHUNK_SCENES
 from core.types import (
+    Attempt,
     Decision,
     Episode,
     EpisodeError,
@@ -125,6 +126,24 @@ def test_decision_summaries_agree_with_the_decisions(store: TraceStore):
         for index in range(summary.step_start, summary.step_end):
             assert store.decision_at_step("episode-1", index) == summary.index
     assert step == loaded.length
+
+
+def test_what_a_call_waited_and_parsing_took_is_known_for_all_decisions(store: TraceStore):
+    begun(store)
+    recorder = store.recorder("episode-1")
+    initial, decisions = make_decisions(3)
+    recorder.start(START, initial)
+    busy = (Attempt(0, 50, 429), Attempt(1_050, 30, 429), Attempt(1_500, 10, 200))
+    earlier = ModelCall("h", "m", {}, "", attempts=busy[:2], parse_ms=0.5)
+    asked = ModelCall("h", "m", {}, "", attempts=busy, parse_ms=0.25, earlier=(earlier,))
+    older = replace(asked, parse_ms=None, earlier=())  # from elsewhere: it does not say how long parsing took
+    for decision, call in zip(decisions, (None, asked, older), strict=True):
+        recorder.record(replace(decision, model_call=call))
+    none, first, second = store.decisions("episode-1")
+    assert (none.model_calls, none.waited_ms, none.parse_ms) == (None, None, None)
+    assert (first.model_calls, first.waited_ms, first.parse_ms) == (2, 1_000 + 420 + 1_000, 0.75)
+    assert (second.model_calls, second.waited_ms, second.parse_ms) == (1, 1_420, None)
+    assert store.decision("episode-1", 1).model_call == asked
 
 
 def test_how_long_storing_took_is_written_with_the_next_transaction(store: TraceStore):

@@ -2,29 +2,30 @@
 
 A call is made in a thread of its own, because nothing else can be cut short: the HTTP library's time-outs are for each
 read, so a server that answers byte by byte would hold it for ever. Who waits looks ten times a second whether a person
-asked to stop and whether the time is over; the thread is then left to itself and ends at its next byte.
+asked to stop and whether the time is over; the thread then loses its connection and is left to itself.
 """
 
 from __future__ import annotations
 
+import codecs
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import httpx2
 import openai
 
-from core.policies.llm.endpoint import Endpoint, without_key
+from core.policies.llm.endpoint import Endpoint
+from core.policies.llm.transport import RecordingTransport, UnusableAnswer, quiet_libraries
 from core.types import Attempt
 
 ShouldStop = Callable[[], bool]
 
+_CHARSETS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "ascii", "iso8859-1", "cp1252")
 _LOOK_S = 0.1
 _CONNECT_S = 5.0
-_READ_S = 60.0
-_MOST_BYTES = 20_000_000  # of an answer; more is no answer of a model
 _MOST_HEADERS = 40
 _MOST_OF_A_HEADER = 300
 _KEPT_HEADERS = ("content-type", "retry-after", "x-request-id", "openai-processing-ms", "x-ratelimit", "ratelimit")
@@ -34,9 +35,9 @@ _KEPT_HEADERS = ("content-type", "retry-after", "x-request-id", "openai-processi
 class Answer:
     """What came back. status is None where no HTTP answer came: failure then says why.
 
-    headers: lower-case names; those that say something about the call. text: the body. Neither holds a piece of the
-    key. failure: kind and sentence of what went wrong below HTTP: `timeout`, `connection`, `invalid_body`, or `stopped`
-    where a person asked to stop while it waited.
+    headers: lower-case names; those that say something about the call. text: the body. All as the server wrote it, so
+    it may hold the key: `LlmPolicy` takes that out before anything is kept. failure: kind and sentence of what went
+    wrong below HTTP: `timeout`, `connection`, `invalid_body`, or `stopped` where a person asked to stop meanwhile.
     """
 
     status: int | None
@@ -65,7 +66,7 @@ class OpenAIClient:
     def __init__(self, endpoint: Endpoint, *, retries: int) -> None:
         self._endpoint = endpoint
         self._retries = retries
-        self._transport: _Transport | None = None
+        self._transport: RecordingTransport | None = None
         self._client: openai.OpenAI | None = None
 
     def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
@@ -76,26 +77,21 @@ class OpenAIClient:
         answers: list[Answer] = []
 
         def call_model() -> None:
-            answers.append(self._ask(client, request))
-            if transport.is_cancelled:
-                client.close()
+            answers.append(self._ask(client, transport, request, time_left_s))
 
         call = threading.Thread(target=call_model, name="model-call", daemon=True)
         call.start()
-        while True:
+        failure: tuple[str, str] | None = None
+        while call.is_alive() and failure is None:
             call.join(max(0.0, min(_LOOK_S, started_s + time_left_s - time.monotonic())))
-            if not call.is_alive():
-                break
-            if should_stop():
-                self._abandon()
-                answers = [_failed("stopped", "The call was given up, as the episode was asked to stop.")]
-                break
-            if time.monotonic() - started_s >= time_left_s:
-                self._abandon()
-                answers = [_failed("timeout", f"No whole answer came within {time_left_s:.3g} s; it was given up.")]
-                break
-        latency_ms = (time.monotonic() - started_s) * 1000
-        return _cleaned(answers[0], self._endpoint.key, transport.attempts(), latency_ms)
+            if call.is_alive() and should_stop():
+                failure = ("stopped", "The call was given up, as the episode was asked to stop.")
+            elif call.is_alive() and time.monotonic() - started_s >= time_left_s:
+                failure = ("timeout", f"No whole answer came within {time_left_s:.3g} s; it was given up.")
+        if failure is not None:
+            self._abandon()
+        answer = answers[0] if failure is None else _failed(*failure)
+        return replace(answer, attempts=transport.attempts(), latency_ms=(time.monotonic() - started_s) * 1000)
 
     def close(self) -> None:
         """As `ModelClient.close`."""
@@ -103,25 +99,29 @@ class OpenAIClient:
             self._client.close()
             self._client = None
 
-    def _ready(self) -> tuple[openai.OpenAI, _Transport]:
+    def _ready(self) -> tuple[openai.OpenAI, RecordingTransport]:
         if self._client is None or self._transport is None:
-            self._transport = _Transport(httpx2.HTTPTransport())
+            quiet_libraries()
+            self._transport = RecordingTransport(httpx2.HTTPTransport(), self._endpoint)
             self._client = openai.OpenAI(
                 base_url=self._endpoint.base_url,
                 api_key=self._endpoint.key,
                 default_query=self._endpoint.query,
                 max_retries=self._retries,
-                timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S),
                 # A redirect could carry the key to another host; a model's server has none to give.
-                http_client=httpx2.Client(transport=self._transport, follow_redirects=False),
+                http_client=httpx2.Client(transport=self._transport, follow_redirects=False, trust_env=False),
             )
         return self._client, self._transport
 
-    def _ask(self, client: openai.OpenAI, request: dict[str, Any]) -> Answer:
+    def _ask(
+        self, client: openai.OpenAI, transport: RecordingTransport, request: dict[str, Any], time_left_s: float
+    ) -> Answer:
         rest = {name: value for name, value in request.items() if name not in ("model", "messages")}
+        # The whole call has this long; a single read may take all of it, as slow models do.
+        timeout = httpx2.Timeout(max(time_left_s, _LOOK_S), connect=_CONNECT_S)
         try:
             raw = client.chat.completions.with_raw_response.create(
-                model=request["model"], messages=request["messages"], extra_body=rest
+                model=request["model"], messages=request["messages"], extra_body=rest, timeout=timeout
             )
             return _answer_of(raw.http_response)
         except openai.APIStatusError as error:
@@ -129,15 +129,32 @@ class OpenAIClient:
         except openai.APITimeoutError:
             return _failed("timeout", f"The server at {self._endpoint.host} did not answer in time.")
         except openai.APIConnectionError as error:
-            return _failed("connection", self._unreachable(error.__cause__))
+            return self._broken(error.__cause__, transport.last_status)
+        except UnusableAnswer as error:
+            said = f"The answer of the server at {self._endpoint.host} cannot be used: {error}."
+            return Answer(transport.last_status, failure=("invalid_body", said))
         except (openai.OpenAIError, httpx2.HTTPError) as error:
-            return _failed("connection", self._unreachable(error))
+            return self._broken(error, transport.last_status)
         except Exception as error:  # noqa: BLE001  thread boundary: what the library did not expect is an answer too
             return _failed("invalid_body", f"The answer could not be read ({type(error).__name__}: {error}).")
+        finally:
+            if transport.is_cancelled:
+                client.close()
 
-    def _unreachable(self, cause: BaseException | None) -> str:
-        why = f" ({cause})" if cause is not None and str(cause) else ""
-        return f"The server at {self._endpoint.host} cannot be reached{why}. Check the base URL and that it is running."
+    def _broken(self, cause: BaseException | None, status: int | None) -> Answer:
+        """A call that ended below HTTP: nobody there, somebody who talks something else, or an end in mid-answer."""
+        host, why = self._endpoint.host, f" ({cause})" if cause is not None and str(cause) else ""
+        if status is not None:
+            said = f"The server at {host} answered with HTTP {status} and broke off before the answer was whole{why}."
+            return Answer(status, failure=("invalid_body", f"{said} Ask again, or look at the server's log."))
+        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) or not isinstance(cause, httpx2.NetworkError):
+            if isinstance(cause, httpx2.ProtocolError):
+                said = f"The server at {host} was reached, but what it sent is no HTTP answer{why}."
+                return _failed("connection", f"{said} Check the base URL, its port and whether it begins with https.")
+            said = f"The server at {host} cannot be reached{why}."
+            return _failed("connection", f"{said} Check the base URL and that it is running.")
+        said = f"The server at {host} was reached and broke the connection before it answered{why}."
+        return _failed("connection", f"{said} Ask again, or look at the server's log.")
 
     def _abandon(self) -> None:
         if self._transport is not None:
@@ -163,97 +180,20 @@ class FakeClient:
         """Holds nothing."""
 
 
-class _Transport(httpx2.BaseTransport):
-    """Takes down each request of a call, and ends an abandoned one at its next byte."""
-
-    def __init__(self, inner: httpx2.BaseTransport) -> None:
-        self._inner = inner
-        self._cancelled = threading.Event()
-        self.begin()
-
-    def begin(self) -> None:
-        """A new call."""
-        self._started_s = time.monotonic()
-        self._attempts: list[Attempt] = []
-
-    def attempts(self) -> tuple[Attempt, ...]:
-        """Those of this call so far."""
-        return tuple(self._attempts)
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether nobody waits for it any more."""
-        return self._cancelled.is_set()
-
-    def cancel(self) -> None:
-        """End what is going on, as soon as anything moves."""
-        self._cancelled.set()
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """As the transport inside."""
-        start_ms = self._now_ms()
-        try:
-            response = self._inner.handle_request(request)
-        except httpx2.TransportError as error:
-            self._attempts.append(Attempt(start_ms, self._now_ms() - start_ms, error=type(error).__name__))
-            raise
-        at = len(self._attempts)
-        self._attempts.append(Attempt(start_ms, self._now_ms() - start_ms, response.status_code))
-
-        def done() -> None:
-            self._attempts[at] = Attempt(start_ms, self._now_ms() - start_ms, response.status_code)
-
-        body = _Body(response.stream, self._cancelled, done)
-        return httpx2.Response(
-            response.status_code, headers=response.headers, stream=body, extensions=response.extensions
-        )
-
-    def close(self) -> None:
-        """Close the transport inside."""
-        self._inner.close()
-
-    def _now_ms(self) -> float:
-        return (time.monotonic() - self._started_s) * 1000
-
-
-class _Body(httpx2.SyncByteStream):
-    def __init__(self, inner: Any, cancelled: threading.Event, done: Callable[[], None]) -> None:
-        self._inner = inner
-        self._cancelled = cancelled
-        self._done = done
-
-    def __iter__(self) -> Iterator[bytes]:
-        size = 0
-        for chunk in self._inner:
-            size += len(chunk)
-            if self._cancelled.is_set():
-                raise httpx2.ReadError("The call was given up.")
-            if size > _MOST_BYTES:
-                raise httpx2.ReadError(f"The answer is longer than {_MOST_BYTES:,} bytes.")
-            yield chunk
-        self._done()
-
-    def close(self) -> None:
-        self._inner.close()
-
-
 def _answer_of(response: httpx2.Response) -> Answer:
     kept = [(name.lower(), value) for name, value in response.headers.items() if name.lower().startswith(_KEPT_HEADERS)]
     headers = {name: value[:_MOST_OF_A_HEADER] for name, value in kept[:_MOST_HEADERS]}
-    return Answer(response.status_code, headers, response.text)
+    return Answer(response.status_code, headers, response.content.decode(_charset_of(response), "replace"))
+
+
+def _charset_of(response: httpx2.Response) -> str:
+    """What the server says, where that is an encoding of text that any program might use; JSON is UTF-8."""
+    try:
+        named = codecs.lookup(response.charset_encoding or "utf-8").name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return named if named in _CHARSETS else "utf-8"
 
 
 def _failed(kind: str, detail: str) -> Answer:
     return Answer(None, failure=(kind, detail))
-
-
-def _cleaned(answer: Answer, key: str, attempts: tuple[Attempt, ...], latency_ms: float) -> Answer:
-    failure = answer.failure
-    return Answer(
-        answer.status,
-        {without_key(name, key): without_key(value, key) for name, value in answer.headers.items()},
-        without_key(answer.text, key),
-        attempts,
-        latency_ms,
-        None if failure is None else (failure[0], without_key(failure[1], key)),
-    )

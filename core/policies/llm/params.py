@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.policies.params import choice, integer, number, text
+from core.params import choice, integer, number, text
 
 ON_BAD_CALL = ("stop", "retry", "noop")
 OBSERVE = ("text", "picture", "both")
@@ -16,7 +16,8 @@ class LlmParams:
     """One connection, how to sample, and what to do where an answer cannot be used.
 
     key_name is the name of an environment variable (or Streamlit secret) that holds the key; empty for a server that
-    wants none.
+    wants none. key_for is an address of the server that the key was named for; where it is given and the base URL leads
+    to another server, nothing can be played.
     """
 
     base_url: str = text("", label="Base URL", description="The server's, such as https://api.openai.com/v1.", most=500)
@@ -26,6 +27,12 @@ class LlmParams:
         label="Variable of the key",
         description="The name of the environment variable or Streamlit secret that holds the key; empty where the "
         "server wants none. The key itself is stored nowhere.",
+    )
+    key_for: str = text(
+        "",
+        label="Server of the key",
+        description="The server that the key was named for; it is sent to no other. Empty: that of the base URL.",
+        most=500,
     )
     profile: str = text("", label="Profile", description="The connection profile that this was filled from.")
     temperature: float = number(0.2, label="Temperature", description="0 is steady, 2 is wild.", low=0, high=2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -12,23 +14,30 @@ from PIL import Image
 
 from core.env.observation import Observation
 from core.errors import InvalidConfig, PolicyError
-from core.policies.base import OUT_OF_TIME, STOPPED
+from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED
 from core.policies.llm.client import Answer, ModelClient, OpenAIClient
-from core.policies.llm.endpoint import NO_KEY, Endpoint, checked_key_name, endpoint_of
+from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key_server, checked_key_name, endpoint_of
 from core.policies.llm.params import LlmParams
 from core.policies.llm.prices import PRICE_VERSION, cost_usd
 from core.policies.llm.prompt import Message, default_system_prompt, messages
+from core.policies.llm.redaction import KeyRemover
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, tool_schema
 from core.settings import model_hosts, secret
-from core.types import Decision, ModelCall, PolicyReply, ToolCall
+from core.types import Decision, ModelCall, PolicyReply, Spent, ToolCall
 
 PICTURE_PX = 288  # two of Crafter's texture pixels for each of the picture's: sharp, and few tokens
 # No further question changes these.
 ALWAYS_STOP = ("auth", "not_found", "model_not_found", "quota_exhausted", OUT_OF_TIME, STOPPED)
+_BUSY = ("rate_limited", "connection", "provider_error", "timeout")  # asking again at once would not help
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 60.0
+_LOOK_S = 0.1
+_KEY = re.compile(r"[!-~]+")  # what a header can carry
 _RESERVED = ("model", "messages", "tools", "stream", "n")
 
 
 Connect = Callable[[], tuple[Endpoint, ModelClient]]
+Wait = Callable[[float, Callable[[], bool]], float]
 
 
 def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
@@ -41,26 +50,48 @@ def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
     return LlmPolicy(params, connect, max_actions=max_actions)
 
 
+def wait_s(seconds: float, should_stop: Callable[[], bool]) -> float:
+    """Waits so long, or until `should_stop`; how long it was, in seconds."""
+    began = time.monotonic()
+    while (left := began + seconds - time.monotonic()) > 0 and not should_stop():
+        time.sleep(min(_LOOK_S, left))
+    return time.monotonic() - began
+
+
 def check_llm(params: LlmParams) -> None:
     """Raises InvalidConfig where these parameters cannot be played. Whether the key is there is seen when it is."""
     if not params.model.strip():
         raise InvalidConfig("No model is named; give the name that the server knows it by.")
     checked_key_name(params.key_name)
-    endpoint_of(params.base_url, NO_KEY, model_hosts())
+    _endpoint_without_key(params)
     checked_extra(params.extra)
 
 
 def endpoint_for(params: LlmParams) -> Endpoint:
     """Where and with which key these parameters ask. Raises InvalidConfig, and PolicyError where the key is not set."""
     name = checked_key_name(params.key_name)
-    key = secret(name) if name else NO_KEY
+    endpoint = _endpoint_without_key(params)
+    key = (secret(name) or "").strip() if name else NO_KEY
     if not key:
         raise PolicyError(
             "auth",
             f"There is no key: the environment variable {name} is not set where this episode is played. Set it (or the "
             "Streamlit secret of that name) for the dashboard, and launch again.",
         )
-    return endpoint_of(params.base_url, key, model_hosts())
+    if not _KEY.fullmatch(key):
+        raise PolicyError(
+            "auth",
+            f"The key in {name} holds characters that no key has (a line break, a space, a typographic quote or the "
+            "like), so it cannot be sent. Copy it anew.",
+        )
+    return replace(endpoint, key=key)
+
+
+def _endpoint_without_key(params: LlmParams) -> Endpoint:
+    """Where these parameters ask, if their key may be sent there. Raises InvalidConfig."""
+    endpoint = endpoint_of(params.base_url, NO_KEY, model_hosts())
+    check_key_server(params.key_name, params.key_for, endpoint)
+    return endpoint
 
 
 class LlmPolicy:
@@ -68,7 +99,7 @@ class LlmPolicy:
 
     name = "llm"
 
-    def __init__(self, params: LlmParams, connect: Connect, *, max_actions: int) -> None:
+    def __init__(self, params: LlmParams, connect: Connect, *, max_actions: int, wait: Wait = wait_s) -> None:
         check_llm(params)
         self._params = params
         self._connect = connect
@@ -79,18 +110,29 @@ class LlmPolicy:
         self._limit_field = "max_tokens"
         self._time_left_s = params.call_timeout_s
         self._should_stop: Callable[[], bool] = lambda: False
+        self._budget_spent: Callable[[Spent], bool] = lambda spent: False
+        self._keys = KeyRemover(NO_KEY)
+        self._wait = wait
+        self._failures = 0  # in a row
         self.picture_px = 0 if params.observe == "text" else PICTURE_PX
 
     def reset(self, seed: int) -> None:
         """Connects where that was not done yet. A model's draws are the server's: the seed is not used."""
         if self._connected is None:
             self._connected = self._connect()
+            self._keys = KeyRemover(self._connected[0].key)
             self._limit_field = "max_completion_tokens" if self._connected[0].is_openai else "max_tokens"
 
-    def allow(self, time_left_s: float, should_stop: Callable[[], bool]) -> None:
+    def allow(
+        self,
+        time_left_s: float,
+        should_stop: Callable[[], bool],
+        budget_spent: Callable[[Spent], bool] = lambda spent: False,
+    ) -> None:
         """See `WaitingPolicy.allow`."""
         self._time_left_s = time_left_s
         self._should_stop = should_stop
+        self._budget_spent = budget_spent
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
         """Asks, and asks again where that is configured."""
@@ -98,17 +140,38 @@ class LlmPolicy:
         calls: list[ModelCall] = []
         while True:
             parsed, call = self.ask(request)
+            again = self._params.on_bad_call == "retry" and len(calls) < self._params.ask_again
+            goes_on = again or self._params.on_bad_call == "noop"
+            if goes_on and call.error_kind is not None and call.error_kind not in ALWAYS_STOP:
+                call = replace(call, paused_ms=self._pause(call.error_kind, parsed.retry_after_s) * 1000)
             calls.append(call)
-            again = self._params.on_bad_call == "retry" and len(calls) <= self._params.ask_again
             if call.error_kind is None or call.error_kind in ALWAYS_STOP or not again:
                 break
-        earlier = tuple(replace(bad, request={}) for bad in calls[:-1])
-        return self._reply(parsed, replace(calls[-1], earlier=earlier))
+            if self._should_stop():
+                return self._ended_by(STOPPED, calls)
+            if self._budget_spent(_spent(calls)):
+                return self._ended_by(OUT_OF_BUDGET, calls)
+        return self._reply(parsed, _as_one(calls))
 
     def close(self) -> None:
         """Gives connections back."""
         if self._connected is not None:
             self._connected[1].close()
+
+    def _pause(self, kind: str, retry_after_s: float | None) -> float:
+        """Wait before anything is asked again: as long as the server says, or longer after each failure in a row.
+
+        Seconds that were waited: at most a minute, or what the episode has left, or until a person asks to stop.
+        """
+        self._failures += 1
+        backoff_s = _FIRST_PAUSE_S * 2 ** min(self._failures - 1, 10) if kind in _BUSY else 0.0
+        wanted_s = min(retry_after_s if retry_after_s is not None else backoff_s, _LONGEST_PAUSE_S, self._time_left_s)
+        waited_s = self._wait(wanted_s, self._should_stop) if wanted_s > 0 else 0.0
+        self._time_left_s -= waited_s
+        return waited_s
+
+    def _ended_by(self, kind: str, calls: Sequence[ModelCall]) -> PolicyReply:
+        return PolicyReply((), _as_one(calls), error_kind=kind)
 
     @property
     def _endpoint(self) -> Endpoint:
@@ -148,27 +211,37 @@ class LlmPolicy:
 
     def ask(self, request: dict[str, Any]) -> tuple[ParsedResponse, ModelCall]:
         """One question and what came of it, within the time allowed. Never raises for what a server does."""
-        answer = self._complete(request)
-        other = "max_tokens" if self._limit_field == "max_completion_tokens" else "max_completion_tokens"
-        if answer.status == 400 and self._limit_field in request and self._limit_field in answer.text:
-            if other in answer.text:  # the server says which of the two names it takes
-                request[other] = request.pop(self._limit_field)
-                self._limit_field = other
-                first, answer = answer, self._complete(request)
-                answer = replace(answer, attempts=(*first.attempts, *answer.attempts))
-        parsed = parse_response(_as_response(answer), tools=(TOOL_NAME,), max_actions=self._max_actions)
-        return parsed, self._evidence(request, answer, parsed)
+        answer = self._complete(request, self._params.call_timeout_s)
+        if other := self._other_limit_field(request, answer):
+            request[other] = request.pop(self._limit_field)
+            self._limit_field = other
+            left_s = self._params.call_timeout_s - answer.latency_ms / 1000
+            answer = _after(answer, self._complete(request, left_s))
+        began = time.perf_counter()
+        parsed = self._keys.parsed(
+            parse_response(_as_response(answer), tools=(TOOL_NAME,), max_actions=self._max_actions)
+        )
+        parse_ms = (time.perf_counter() - began) * 1000
+        return parsed, self._evidence(request, answer, parsed, parse_ms)
 
-    def _complete(self, request: dict[str, Any]) -> Answer:
-        allowed_s = max(0.0, min(self._params.call_timeout_s, self._time_left_s))
+    def _other_limit_field(self, request: dict[str, Any], answer: Answer) -> str:
+        """The name that the server takes for the most tokens, where it refused ours and says so; else empty."""
+        ours = self._limit_field
+        other = "max_tokens" if ours == "max_completion_tokens" else "max_completion_tokens"
+        refused = answer.status == 400 and ours in request and ours in answer.text and other in answer.text
+        return other if refused else ""
+
+    def _complete(self, request: dict[str, Any], within_s: float) -> Answer:
+        allowed_s = max(0.0, min(within_s, self._time_left_s))
         answer = self._server()[1].complete(request, time_left_s=allowed_s, should_stop=self._should_stop)
         self._time_left_s -= answer.latency_ms / 1000
         if answer.failure is not None and answer.failure[0] == "timeout" and self._time_left_s <= 0:
             return replace(answer, failure=(OUT_OF_TIME, "The episode's time was over before the model answered."))
         return answer
 
-    def _evidence(self, request: dict[str, Any], answer: Answer, parsed: ParsedResponse) -> ModelCall:
+    def _evidence(self, request: dict[str, Any], answer: Answer, parsed: ParsedResponse, parse_ms: float) -> ModelCall:
         kind, detail = answer.failure or (parsed.error_kind, parsed.error_detail)
+        headers = self._keys.table(answer.headers)
         cost = cost_usd(
             base_url=self._endpoint.base_url,
             model=parsed.model or self._params.model,
@@ -180,7 +253,7 @@ class LlmPolicy:
             provider=self._endpoint.host,
             model=parsed.model or self._params.model,
             request=dict(request),
-            response_text=answer.text,
+            response_text=self._keys.text(answer.text),
             tokens_in=parsed.usage.tokens_in,
             tokens_out=parsed.usage.tokens_out,
             tokens_cached=parsed.usage.tokens_cached,
@@ -189,21 +262,23 @@ class LlmPolicy:
             price_version=None if cost is None else PRICE_VERSION,
             latency_ms=answer.latency_ms,
             retries=max(0, len(answer.attempts) - 1),
-            request_id=answer.headers.get("x-request-id"),
+            request_id=headers.get("x-request-id"),
             profile=self._params.profile,
             status=answer.status,
-            headers=answer.headers,
+            headers=headers,
             attempts=answer.attempts,
             finish_reason=parsed.finish_reason,
             content=parsed.content,
             reasoning=parsed.reasoning,
             error_kind=kind,
-            error_detail=detail,
+            error_detail=self._keys.text(detail),
+            parse_ms=parse_ms,
         )
 
     def _reply(self, parsed: ParsedResponse, call: ModelCall) -> PolicyReply:
         kind = call.error_kind
         if kind is None:
+            self._failures = 0
             return PolicyReply(parsed.tool_calls, call, warning=parsed.warning)
         if self._params.on_bad_call == "noop" and kind not in ALWAYS_STOP:
             said = f"The call could not be used ({kind}); this policy is told to do nothing for a step and to go on."
@@ -218,6 +293,7 @@ def checked_extra(text: str) -> dict[str, Any]:
         return {}
     try:
         extra = json.loads(text)
+        json.dumps(extra, allow_nan=False, ensure_ascii=False).encode()  # as it has to be sent
     except (ValueError, RecursionError) as error:
         raise InvalidConfig(f'"More fields" is no JSON ({error}); write an object such as {{"seed": 1}}.') from error
     if not isinstance(extra, dict):
@@ -226,6 +302,25 @@ def checked_extra(text: str) -> dict[str, Any]:
     if taken := [name for name in _RESERVED if name in fields]:
         raise InvalidConfig(f'"More fields" sets {", ".join(taken)}, which the policy sets itself; leave it out.')
     return fields
+
+
+def _as_one(calls: Sequence[ModelCall]) -> ModelCall:
+    """The last call, with those that were made before it on the same request."""
+    return replace(calls[-1], earlier=tuple(replace(bad, request={}) for bad in calls[:-1]))
+
+
+def _spent(calls: Sequence[ModelCall]) -> Spent:
+    return Spent(
+        len(calls),
+        sum((call.tokens_in or 0) + (call.tokens_out or 0) for call in calls),
+        sum(call.cost_usd or 0.0 for call in calls),
+    )
+
+
+def _after(first: Answer, second: Answer) -> Answer:
+    """The second answer of one call, with what the first one took: times count from the call's beginning."""
+    later = (replace(attempt, start_ms=first.latency_ms + attempt.start_ms) for attempt in second.attempts)
+    return replace(second, attempts=(*first.attempts, *later), latency_ms=first.latency_ms + second.latency_ms)
 
 
 def _as_response(answer: Answer) -> dict[str, Any]:

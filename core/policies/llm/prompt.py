@@ -68,7 +68,7 @@ def messages(
     picture: PNG of what is seen now, where the model is to see one.
     """
     told: list[Message] = [{"role": "system", "content": system}]
-    for decision in history[len(history) - remembered :] if remembered else ():
+    for decision in history[-remembered:] if remembered else ():
         told += _remembered(decision)
     return [*told, {"role": "user", "content": _now(observation, picture, with_text)}]
 

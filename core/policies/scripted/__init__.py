@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from core.env.observation import Observation
-from core.policies.params import integer
+from core.params import integer
 from core.policies.scripted import crafting, farming, shelter, survival
 from core.policies.scripted.safety import safe_prefix
 from core.policies.scripted.situation import Memory, Plan, Situation

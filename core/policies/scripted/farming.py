@@ -76,7 +76,8 @@ def fence_plant(situation: Situation, memory: Memory) -> Plan | None:
     for plant in memory.grown:
         if situation.cells_to(plant) <= 8:
             for cell in neighbours(plant):
-                open_sides[cell] = situation.is_free(cell) or cell == situation.position
+                if situation.is_free(cell) or cell == situation.position:  # which no cell beyond the edge is
+                    open_sides[cell] = True
     if not open_sides.any():
         return None
     moves = situation.aim_at(open_sides)

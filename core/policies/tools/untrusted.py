@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any, TypeGuard
 
+_MOST_COUNTED = 100_000_000
 MAX_NAME = 80  # characters of a name that are shown
 
 
@@ -31,12 +32,13 @@ def as_list(value: object) -> list[Any]:
 
 
 def as_count(value: object) -> int | None:
-    """A number of tokens, or None. Not a boolean, not below 0, not above what any database's integer holds."""
+    """A count, or None. Not a boolean, not below 0, and not so large that no server can have counted it: sums of what
+    is stored stay within a database's integers."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if 0 <= value < 2**53 else None
+    return value if 0 <= value <= _MOST_COUNTED else None
 
 
 def as_seconds(value: object) -> float | None:

@@ -7,7 +7,9 @@ const REPORT_WHILE_PLAYING_MS = 250;
 const TOAST_MS = 1800;
 const AWAKE_MS = 2500;
 const WIDEST_FRAME = 720; // CSS pixels
-const PLOT_AREAS = ".st-key-seek-steps .nsewdrag, .st-key-seek-decisions .nsewdrag";
+const OF_STEPS = "[class*='st-key-seek-steps-']";
+const OF_DECISIONS = "[class*='st-key-seek-decisions-']";
+const PLOT_AREAS = `${OF_STEPS} .nsewdrag, ${OF_DECISIONS} .nsewdrag`;
 const CLICK_MOVES_PX = 6; // a press that moves further is no click
 
 const players = new WeakMap(); // mount point -> Player
@@ -48,6 +50,7 @@ class Player {
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true, signal });
     document.addEventListener("pointerdown", (event) => this.onPress(event), { capture: true, signal });
     document.addEventListener("pointerup", (event) => this.onRelease(event), { capture: true, signal });
+    document.addEventListener("craftscope-decision", (event) => this.onDecisionAsked(event.detail), { signal });
     this.root.addEventListener("pointerdown", () => this.becomeActive(), { signal });
     this.root.addEventListener("pointermove", () => this.wake(), { signal });
     this.find(".help").addEventListener("click", () => this.act("help"), { signal });
@@ -171,7 +174,7 @@ class Player {
   // ------------------------------------------------------------------------------------------------------- charts
 
   // A chart of the page whose horizontal axis counts all steps or all decisions (`charts.show` marks it) seeks on
-  // click. Plotly covers the page while a button is down: where it was pressed is looked at, not where it came up.
+  // click. Other parts of the page ask for a decision with an event. Plotly covers the page while a button is down: where it was pressed is looked at, not where it came up.
   onPress(event) {
     this.byKeyboard = false;
     const area = event.target.closest?.(PLOT_AREAS);
@@ -183,15 +186,27 @@ class Player {
     this.pressed = undefined;
     if (!pressed || !this.frames || open.at(-1) !== this) return;
     if (Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > CLICK_MOVES_PX) return;
-    const { left, width } = pressed.area.getBoundingClientRect();
+    const { left, top, width, height } = pressed.area.getBoundingClientRect();
+    const [across, down] = [(pressed.x - left) / Math.max(width, 1), (pressed.y - top) / Math.max(height, 1)];
     this.pause();
-    this.goTo(this.frameInChart(pressed.area, (pressed.x - left) / Math.max(width, 1)));
+    this.goTo(this.frameInChart(pressed.area, across, down));
   }
 
-  frameInChart(area, share) {
-    if (area.closest(".st-key-seek-steps")) return share * (this.frames - 1);
+  frameInChart(area, across, down) {
+    if (area.closest(OF_STEPS)) return across * (this.frames - 1);
+    const { length } = this.hud.end;
+    return this.resultOf(decisionInChart(area, across, down) ?? Math.round(across * length - 0.5));
+  }
+
+  onDecisionAsked(decision) {
+    if (!this.frames || open.at(-1) !== this) return;
+    this.pause();
+    this.goTo(this.resultOf(decision));
+  }
+
+  resultOf(decision) {
     const { end } = this.hud;
-    return end[Math.max(0, Math.min(end.length - 1, Math.round(share * end.length - 0.5)))] ?? 0;
+    return end[Math.max(0, Math.min(end.length - 1, decision))] ?? 0;
   }
 
   // ------------------------------------------------------------------------------------------------------- layout
@@ -515,6 +530,13 @@ function signed(value) {
   const digits = Math.abs(value) >= 100 ? 0 : 2;
   const text = Math.abs(value).toFixed(digits);
   return Number(text) === 0 ? "0" : (value > 0 ? "+" : "\u2212") + text;
+}
+
+// The decision that a chart itself names for a place on it (`figure.going_to`).
+function decisionInChart(area, across, down) {
+  const rows = area.closest(".js-plotly-plot")?.layout?.meta?.decisions?.[area.dataset.subplot];
+  const at = (share, list) => list[Math.max(0, Math.min(list.length - 1, Math.floor(share * list.length)))];
+  return rows?.length ? at(across, at(down, rows)) : undefined;
 }
 
 const TICKED = "[type=checkbox], [type=radio], [type=button], [type=submit]"; // inputs that nothing is typed into

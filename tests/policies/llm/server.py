@@ -100,6 +100,16 @@ def dribbles(seconds: float) -> Reply:
     return reply
 
 
+def holds(until: threading.Event, then: Reply) -> Reply:
+    """Says nothing before that, and answers then. For a client that gives up: nobody is there to hear it."""
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        until.wait(120)
+        then(handler)
+
+    return reply
+
+
 def calls(*actions: str, **more: Any) -> dict[str, Any]:
     """A chat completion whose one tool call holds these actions."""
     arguments = json.dumps({"actions": list(actions), "reasoning": "because"})

@@ -100,12 +100,3 @@ def test_a_waiting_call_hears_that_it_shall_stop() -> None:
     with ModelServer([dribbles(20)]) as server, closing(OpenAIClient(endpoint_of(server.url), retries=0)) as client:
         answer = client.complete(REQUEST, time_left_s=60, should_stop=asked.is_set)
     assert answer.failure is not None and answer.failure[0] == "stopped"
-    assert answer.latency_ms < 10_000
-
-
-def test_no_piece_of_the_key_comes_back() -> None:
-    told = {"error": {"message": f"Incorrect API key provided: {KEY[:9]}***{KEY[-6:]}."}}
-    answer, _ = ask(says(told, 401, x_request_id=KEY))
-    everything = repr(answer)
-    assert not any(KEY[at : at + 6] in everything for at in range(len(KEY) - 5))
-    assert "Incorrect API key provided" in answer.text

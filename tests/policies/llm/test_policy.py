@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -11,18 +12,30 @@ import pytest
 from core.env import CrafterEnv
 from core.env.observation import Observation
 from core.errors import InvalidConfig, PolicyError
-from core.policies import SeeingPolicy, WaitingPolicy, checked_policy
-from core.policies.llm import LlmParams, LlmPolicy
-from core.policies.llm.client import Answer, FakeClient
+from core.policies import OUT_OF_BUDGET, SeeingPolicy, WaitingPolicy, checked_policy
+from core.policies.llm import LlmParams, LlmPolicy, make_llm, try_connection
+from core.policies.llm.client import Answer, FakeClient, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.policy import endpoint_for
-from core.types import PolicyReply, PolicySpec
-from tests.policies.llm.server import calls
+from core.types import Attempt, PolicyReply, PolicySpec
+from tests.policies.llm.server import ModelServer, calls, says
 
 PARAMS: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "tiny-model"}
 GOOD = Answer(200, text=json.dumps(calls("move_left", "do")))
 PROSE = Answer(
     200, text=json.dumps({"choices": [{"index": 0, "message": {"content": "I walk."}, "finish_reason": "stop"}]})
+)
+OTHER_LIMIT = Answer(
+    400,
+    text=json.dumps(
+        {
+            "error": {
+                "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+                "'max_completion_tokens' instead.",
+                "param": "max_tokens",
+            }
+        }
+    ),
 )
 NO_KEY = Answer(401, text=json.dumps({"error": {"message": "Wrong key", "code": "invalid_api_key"}}))
 
@@ -121,14 +134,59 @@ def test_a_wrong_key_always_stops(observation: Observation, on_bad_call: str) ->
 
 
 def test_the_other_name_of_the_token_limit_is_tried_once(observation: Observation) -> None:
-    text = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    refused = Answer(400, text=json.dumps({"error": {"message": text, "param": "max_tokens"}}))
-    client = FakeClient([refused, GOOD, GOOD])
+    client = FakeClient([OTHER_LIMIT, GOOD, GOOD])
     policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
     assert policy.decide(observation, ()).actions and policy.decide(observation, ()).actions
     assert "max_completion_tokens" in client.requests[1] and "max_tokens" not in client.requests[1]
     assert len(client.requests) == 3
+
+
+def test_the_first_try_with_the_other_name_is_part_of_the_call(observation: Observation) -> None:
+    refused = replace(OTHER_LIMIT, latency_ms=40, attempts=(Attempt(1, 38, 400),))
+    good = replace(GOOD, latency_ms=700, attempts=(Attempt(2, 90, 429), Attempt(500, 190, 200)))
+    reply, _ = decide(observation, [refused, good])
+    call = reply.model_call
+    assert call is not None
+    assert call.latency_ms == 740
+    assert call.attempts == (Attempt(1, 38, 400), Attempt(42, 90, 429), Attempt(540, 190, 200))
+    assert call.waited_ms == pytest.approx(42 - 39 + 540 - 132)
+
+
+def test_both_tries_together_keep_to_the_time_of_one_call(observation: Observation) -> None:
+    allowed: list[float] = []
+
+    class Watched(FakeClient):
+        def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
+            allowed.append(time_left_s)
+            return super().complete(request, time_left_s=time_left_s, should_stop=should_stop)
+
+    client = Watched([replace(OTHER_LIMIT, latency_ms=4_000), GOOD])
+    policy = LlmPolicy(LlmParams(**PARAMS, call_timeout_s=10), lambda: (endpoint_of("h"), client), max_actions=5)
+    policy.reset(0)
+    policy.allow(60.0, lambda: False)
+    policy.decide(observation, ())
+    assert allowed == [10, 6]
+
+
+def test_on_a_real_server_attempts_follow_on_each_other_and_the_latency_covers_them(observation: Observation) -> None:
+    refused = says(json.loads(OTHER_LIMIT.text), status=400)
+    with ModelServer([refused, says(calls("noop"))]) as server:
+        policy = make_llm(LlmParams(base_url=server.url, model="tiny-model"), seed=0, max_actions=5)
+        policy.reset(0)
+        call = policy.decide(observation, ()).model_call
+        policy.close()
+    assert call is not None and call.latency_ms is not None
+    first, second = call.attempts
+    assert (first.status, second.status) == (400, 200)
+    assert 0 <= first.start_ms <= first.start_ms + first.duration_ms <= second.start_ms
+    assert second.start_ms + second.duration_ms <= call.latency_ms
+
+
+def test_how_long_reading_an_answer_took_is_kept_with_each_call(observation: Observation) -> None:
+    reply, _ = decide(observation, [PROSE, GOOD], on_bad_call="retry")
+    assert reply.model_call is not None
+    assert all(call.parse_ms is not None and call.parse_ms > 0 for call in reply.model_call.all_calls)
 
 
 def test_time_that_is_over_and_a_stop_are_no_failures_of_the_model(observation: Observation) -> None:
@@ -147,6 +205,28 @@ def test_a_key_that_is_not_set_is_said_by_its_name(monkeypatch: pytest.MonkeyPat
         endpoint_for(LlmParams(**PARAMS, key_name="A_KEY"))
     monkeypatch.setenv("A_KEY", "sk-123456789")
     assert endpoint_for(LlmParams(**PARAMS, key_name="A_KEY")).key == "sk-123456789"
+
+
+def test_a_key_is_not_sent_to_another_server_than_the_one_it_was_named_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", "sk-123456789")
+    with ModelServer([says(calls("noop"))]) as server:
+        elsewhere = LlmParams(base_url=server.url, model="m", key_name="A_KEY", key_for="https://api.openai.com/v1")
+        for refuse in (
+            lambda: checked_policy(PolicySpec("llm", asdict(elsewhere))),  # before a launch
+            lambda: make_llm(elsewhere, seed=0, max_actions=1),  # in the worker
+            lambda: endpoint_for(elsewhere),  # where the key is looked up
+        ):
+            with pytest.raises(InvalidConfig, match="named for https://api.openai.com, but the base URL leads to http"):
+                refuse()
+        trial = try_connection(elsewhere)
+        assert trial.call is None and "Give the name of its variable again" in trial.sentence
+        assert server.requests == []
+        assert try_connection(replace(elsewhere, key_for=server.url)).ok
+        assert server.requests[0][1]["authorization"] == "Bearer sk-123456789"
+
+
+def test_where_no_key_is_sent_it_does_not_matter_whom_one_was_named_for() -> None:
+    assert endpoint_for(LlmParams(**PARAMS, key_for="https://api.openai.com")).host == "127.0.0.1:9"
 
 
 @pytest.mark.parametrize(
@@ -173,3 +253,99 @@ def test_hosts_that_are_not_listed_are_refused_before_a_launch(monkeypatch: pyte
     monkeypatch.setenv("CRAFTSCOPE_MODEL_HOSTS", "api.openai.com")
     with pytest.raises(InvalidConfig, match="not on the list"):
         checked_policy(PolicySpec("llm", PARAMS))
+
+
+KEY = "sk-test-9f8e7d6c5b4a3210"
+
+
+def test_no_piece_of_the_key_is_kept(observation: Observation) -> None:
+    told = {"error": {"message": f"Incorrect API key provided: {KEY[:9]}***{KEY[-6:]}."}}
+    answer = Answer(401, {"x-request-id": KEY, "x-ratelimit-" + KEY: KEY}, json.dumps(told))
+    policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("host", KEY), FakeClient([answer])), max_actions=5)
+    policy.reset(0)
+    reply = policy.decide(observation, ())
+    kept = repr(reply)
+    assert not any(KEY[at : at + 6] in kept for at in range(len(KEY) - 5))
+    assert reply.model_call is not None and "Incorrect API key provided" in reply.model_call.response_text
+
+
+def paused(observation: Observation, answers: Sequence[Answer], decisions: int = 1, **params: Any) -> list[float]:
+    """How long the policy would have waited, pause by pause."""
+    pauses: list[float] = []
+
+    def wait(seconds: float, should_stop: object) -> float:
+        pauses.append(seconds)
+        return seconds
+
+    policy = LlmPolicy(
+        LlmParams(**{**PARAMS, **params}),
+        lambda: (endpoint_of("host"), FakeClient(answers)),
+        max_actions=5,
+        wait=wait,
+    )
+    policy.reset(0)
+    for _ in range(decisions):
+        policy.allow(1_000, lambda: False)
+        policy.decide(observation, ())
+    return pauses
+
+
+BUSY = Answer(429, {"retry-after": "7"}, json.dumps({"error": {"message": "slow down", "code": "rate_limit"}}))
+DOWN = Answer(None, failure=("connection", "The server cannot be reached."))
+
+
+def test_it_waits_as_long_as_the_server_asks_before_it_asks_again(observation: Observation) -> None:
+    assert paused(observation, [BUSY, BUSY, GOOD], on_bad_call="retry", ask_again=5) == [7.0, 7.0]
+    assert paused(observation, [BUSY], decisions=2, on_bad_call="noop") == [7.0, 7.0]
+    assert paused(observation, [BUSY], on_bad_call="stop") == []
+
+
+def test_it_waits_longer_after_each_failure_in_a_row_and_never_over_a_minute(observation: Observation) -> None:
+    pauses = paused(observation, [DOWN], decisions=9, on_bad_call="noop")
+    assert pauses[:4] == [0.5, 1.0, 2.0, 4.0] and pauses[-1] == 60.0
+    assert paused(observation, [DOWN, GOOD, DOWN, GOOD], decisions=4, on_bad_call="noop") == [0.5, 0.5]
+    assert paused(observation, [PROSE, GOOD], on_bad_call="retry", ask_again=1) == []
+
+
+def test_a_pause_is_part_of_the_evidence(observation: Observation) -> None:
+    policy = LlmPolicy(
+        LlmParams(**PARAMS, on_bad_call="retry", ask_again=1),
+        lambda: (endpoint_of("host"), FakeClient([BUSY, GOOD])),
+        max_actions=5,
+        wait=lambda seconds, should_stop: seconds,
+    )
+    policy.reset(0)
+    call = policy.decide(observation, ()).model_call
+    assert call is not None
+    assert [each.waited_ms for each in call.all_calls] == [7_000.0, 0.0]
+
+
+def test_the_budget_is_looked_at_before_a_model_is_asked_again(observation: Observation) -> None:
+    client = FakeClient([PROSE])
+    policy = LlmPolicy(
+        LlmParams(**PARAMS, on_bad_call="retry", ask_again=20), lambda: (endpoint_of("host"), client), max_actions=5
+    )
+    policy.reset(0)
+    policy.allow(100, lambda: False, lambda spent: spent.calls >= 3)
+    reply = policy.decide(observation, ())
+    assert (len(client.requests), reply.error_kind) == (3, OUT_OF_BUDGET)
+    assert reply.model_call is not None and len(reply.model_call.all_calls) == 3
+
+
+@pytest.mark.parametrize("key", ["sk-“quoted”", "sk-é-1234567", "sk-line\nbreak", "two words"])
+def test_a_key_that_no_header_can_carry_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("ODD_KEY", key)
+    with pytest.raises(PolicyError, match="characters that no key has") as caught:
+        endpoint_for(LlmParams(**PARAMS, key_name="ODD_KEY"))
+    assert key not in str(caught.value)
+
+
+def test_a_line_break_at_the_end_of_a_key_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FILE_KEY", f"{KEY}\n")
+    assert endpoint_for(LlmParams(**PARAMS, key_name="FILE_KEY")).key == KEY
+
+
+@pytest.mark.parametrize("extra", ['{"seed": NaN}', '{"seed": 1e999}', '{"seed": "\\ud800"}'])
+def test_more_fields_that_cannot_be_sent_are_refused(extra: str) -> None:
+    with pytest.raises(InvalidConfig, match="More fields"):
+        checked_policy(PolicySpec("llm", {**PARAMS, "extra": extra}))

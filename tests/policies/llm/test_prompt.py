@@ -38,7 +38,7 @@ def test_the_rules_name_every_action_recipe_and_achievement() -> None:
     assert "1 to 5 actions" in rules
 
 
-@pytest.mark.parametrize("remembered", [0, 2, 16])
+@pytest.mark.parametrize("remembered", [0, 2, 8, 16])
 def test_as_many_decisions_are_told_as_are_remembered(remembered: int) -> None:
     env = CrafterEnv(area=(16, 16), observe=False)
     env.reset(seed=1)

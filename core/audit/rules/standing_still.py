@@ -1,0 +1,79 @@
+"""The shaped return rises while achievements stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from core.audit.records import Alert, Rule, Severity
+from core.audit.thresholds import AuditThresholds
+from core.audit.trail import TINY, Entry, Trail, most_telling, span, total
+from core.audit.words import amount, times
+
+
+def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
+    """One alert for the episode, with every stretch in which too much was paid."""
+    least = max(TINY, thresholds.still_worth * trail.unlock_worth)
+    stretches = [
+        stretch
+        for quiet in _without_unlocks(trail.entries)
+        for stretch in _joined(quiet, _windows(quiet, thresholds.still_steps, least))
+    ]
+    if not stretches:
+        return
+    best = max(stretches, key=total)
+    reward = sum(map(total, stretches))
+    steps = sum(stretch[-1].last_frame - stretch[0].first_frame for stretch in stretches)
+    yield Alert(
+        rule=RULE.id,
+        severity=Severity.ALERT,
+        sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')} that unlocked nothing, most of "
+        f"it from frame {best[0].first_frame} to frame {best[-1].last_frame} ({amount(total(best))}).",
+        criterion=f"At most {times(thresholds.still_steps, 'step')} without an unlock pay at least {amount(least)}, "
+        f"which is {thresholds.still_worth:g} times what an unlock pays in the mean.",
+        reward=reward,
+        evidence=most_telling(span(stretch, "return rises, nothing is unlocked") for stretch in stretches),
+    )
+
+
+def _without_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    quiet: list[Entry] = []
+    for entry in entries:
+        if entry.unlocked:
+            yield quiet
+            quiet = []
+        else:
+            quiet.append(entry)
+    yield quiet
+
+
+def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple[int, int]]:
+    """Every stretch of at most so many steps that pays enough, as (first, last) with the longest start for each end."""
+    first, pay = 0, 0.0
+    for last, entry in enumerate(quiet):
+        pay += entry.pay
+        while first < last and entry.last_frame - quiet[first].first_frame > steps:
+            pay -= quiet[first].pay
+            first += 1
+        if pay >= least:
+            yield first, last
+
+
+def _joined(quiet: Sequence[Entry], windows: Iterator[tuple[int, int]]) -> Iterator[list[Entry]]:
+    """Windows that overlap or touch, as one stretch."""
+    stretches: list[tuple[int, int]] = []
+    for first, last in windows:
+        if stretches and first <= stretches[-1][1] + 1:
+            stretches[-1] = (stretches[-1][0], last)
+        else:
+            stretches.append((first, last))
+    return (list(quiet[first : last + 1]) for first, last in stretches)
+
+
+RULE: Rule[Trail] = Rule(
+    id="standing_still",
+    name="Return rises, achievements stand still",
+    description="A stretch of steps in which nothing new is unlocked pays as much as several unlocks do. An honest "
+    "player between two unlocks gathers what the next one needs and keeps itself alive, which pays a little; only "
+    "repeating something pays a lot.",
+    find=find,
+)

@@ -1,0 +1,200 @@
+"""The reward facts of many episodes, joined into columns, so that a million decisions are scored in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from core.facts.episode import INVENTORY, UNLOCK, EpisodeFacts
+from core.types import StateFacts
+
+Floats = NDArray[np.float64]
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+class Feature(NamedTuple):
+    """Something that can rise: `kind` and name as in `EpisodeFacts`; for an unlock its rank, else 0."""
+
+    kind: int
+    name: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionChange:
+    """One decision as states: what `RewardShaper.score` is given. is_end: known to be its episode's last."""
+
+    before: StateFacts
+    after: StateFacts
+    env_reward: float
+    is_end: bool
+
+
+class FactColumns:
+    """E episodes with N decisions in all, in the order given. Every array belongs to it and is not to be changed.
+
+    starts: int64 (E + 1,), where each episode's decisions begin. env_rewards, logged: float64 (N,), what the
+    environment and the shaping paid when they were played. step_ends: int32 (N,), exclusive, within the episode.
+    is_end: bool (N,), decisions that were known to be their episode's last when they were scored.
+    """
+
+    def __init__(self, episodes: Sequence[EpisodeFacts]) -> None:
+        self._episodes = tuple(episodes)
+        self.starts = np.zeros(len(episodes) + 1, np.int64)
+        np.cumsum([facts.n_decisions for facts in episodes], out=self.starts[1:])
+        self.env_rewards = _joined([facts.env_rewards for facts in episodes], np.float64)
+        self.logged = _joined([facts.rewards for facts in episodes], np.float64)
+        self.step_ends = _joined([facts.step_ends for facts in episodes], np.int32)
+        self.is_end = np.zeros(self.n_decisions, np.bool_)
+        ends = [at for at, facts in enumerate(episodes) if facts.foreseen_end and facts.n_decisions]
+        self.is_end[self.starts[1:][ends] - 1] = True
+        self._join_changes()
+
+    @property
+    def n_episodes(self) -> int:
+        """E."""
+        return len(self._episodes)
+
+    @property
+    def n_decisions(self) -> int:
+        """N."""
+        return int(self.starts[-1])
+
+    @property
+    def episodes(self) -> tuple[EpisodeFacts, ...]:
+        """What was joined."""
+        return self._episodes
+
+    def decisions_of(self, episode: int) -> slice:
+        """Where an episode's decisions stand."""
+        return slice(int(self.starts[episode]), int(self.starts[episode + 1]))
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of (N,) values over each episode: float64 (E,), 0 where an episode has no decision."""
+        sums = np.zeros(self.n_episodes)
+        played = np.flatnonzero(np.diff(self.starts))
+        if len(played):  # an empty slice would take its neighbour's first value
+            sums[played] = np.add.reduceat(values, self.starts[played])
+        return sums
+
+    def weighed(self, weight: Callable[[Feature], float]) -> Floats:
+        """For each decision the sum of weight x rise over all that rose: float64 (N,). Falls count nothing."""
+        weights = np.array([weight(feature) for feature in self._features], np.float64)
+        return np.asarray(self._rises @ weights, np.float64)
+
+    @cached_property
+    def unlocks(self) -> Floats:
+        """How many achievements each decision unlocked: float64 (N,)."""
+        return self.weighed(lambda feature: float(feature.kind == UNLOCK))
+
+    def levels(self, kind: int, name: str) -> tuple[Floats, Floats]:
+        """How much of something there was before and after each decision: two float64 (N,).
+
+        For an achievement (kind UNLOCK) 1 where it has been unlocked, else 0.
+        """
+        if (kind, name) not in self._levels:
+            self._levels[kind, name] = self._level(kind, name)
+        return self._levels[kind, name]
+
+    def achieved(self) -> tuple[Floats, Floats]:
+        """How many achievements had been unlocked before and after each decision, each counted once."""
+        first = self.weighed(lambda feature: float(feature.kind == UNLOCK and feature.rank == 0))
+        initial = np.array([sum(map(bool, facts.initial.achievements.values())) for facts in self._episodes], float)
+        return self._running(first, initial)
+
+    def changes(self, episode: int) -> Iterator[DecisionChange]:
+        """An episode's decisions as states, one by one: for what cannot be computed from columns."""
+        facts = self._episodes[episode]
+        state = facts.initial
+        bounds = np.searchsorted(facts.decisions, np.arange(facts.n_decisions + 1))
+        ends = self.is_end[self.decisions_of(episode)]
+        for index in range(facts.n_decisions):
+            rows = range(int(bounds[index]), int(bounds[index + 1]))
+            before, after = _changed(facts, state, rows)
+            yield DecisionChange(before, after, float(facts.env_rewards[index]), bool(ends[index]))
+            state = after
+
+    # ---------------------------------------------------------------------------------------------------- inside
+
+    def _join_changes(self) -> None:
+        numbers: dict[str, int] = {}
+        names: list[NDArray[np.uint16]] = []
+        for facts in self._episodes:
+            own = [numbers.setdefault(name, len(numbers)) for name in facts.name_list]
+            names.append(np.array(own, np.uint16)[facts.names])
+        self._names = tuple(numbers)
+        self._change_names = _joined(names, np.uint16)
+        self._change_kinds = _joined([facts.kinds for facts in self._episodes], np.uint8)
+        self._deltas = _joined([facts.deltas for facts in self._episodes], np.int32)
+        lengths = [len(facts.decisions) for facts in self._episodes]
+        self._places = _joined([facts.decisions for facts in self._episodes], np.int64)
+        self._places += np.repeat(self.starts[:-1], lengths)
+        self._join_rises(_joined([facts.ranks for facts in self._episodes], np.int32))
+        self._levels: dict[tuple[int, str], tuple[Floats, Floats]] = {}
+
+    def _join_rises(self, ranks: NDArray[np.int32]) -> None:
+        rising = np.flatnonzero(self._deltas > 0)
+        keys = (
+            (ranks[rising].astype(np.int64) << 24)
+            | (self._change_kinds[rising].astype(np.int64) << 16)
+            | self._change_names[rising]
+        )
+        distinct, columns = np.unique(keys, return_inverse=True)
+        self._features = tuple(
+            Feature((key >> 16) & 0xFF, self._names[key & 0xFFFF], key >> 24) for key in map(int, distinct)
+        )
+        row_starts = np.zeros(self.n_decisions + 1, np.int32)  # as wide as `columns`, or scipy copies both
+        np.cumsum(np.bincount(self._places[rising], minlength=self.n_decisions), out=row_starts[1:])
+        self._rises = csr_array(
+            (self._deltas[rising].astype(np.float64), columns.astype(np.int32), row_starts),
+            shape=(self.n_decisions, len(self._features)),
+        )
+
+    def _level(self, kind: int, name: str) -> tuple[Floats, Floats]:
+        if name not in self._names:
+            change = np.zeros(self.n_decisions)
+        else:
+            its = (self._change_kinds == kind) & (self._change_names == self._names.index(name))
+            change = np.asarray(np.bincount(self._places[its], self._deltas[its], self.n_decisions), np.float64)
+        initial = np.array([float(_table(facts.initial, kind).get(name, 0)) for facts in self._episodes], np.float64)
+        before, after = self._running(change, initial)
+        return (np.minimum(before, 1.0), np.minimum(after, 1.0)) if kind == UNLOCK else (before, after)
+
+    def _running(self, change: Floats, initial: Floats) -> tuple[Floats, Floats]:
+        """From what changes in each decision to what there is before and after it, starting anew in each episode."""
+        after = np.cumsum(change)
+        before = after - change
+        lengths = np.diff(self.starts)
+        played = lengths > 0
+        offset = np.repeat(initial[played] - before[self.starts[:-1][played]], lengths[played])
+        return before + offset, after + offset
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type[Kind]) -> NDArray[Kind]:
+    return np.concatenate([np.empty(0, kind), *parts]).astype(kind, copy=False)
+
+
+def _table(state: StateFacts, kind: int) -> Mapping[str, int]:
+    if kind == UNLOCK:
+        return state.achievements
+    return state.inventory if kind == INVENTORY else state.achievement_counts
+
+
+def _changed(facts: EpisodeFacts, state: StateFacts, rows: range) -> tuple[StateFacts, StateFacts]:
+    """The states before and after the changes of one decision."""
+    had, has = dict(state.achievements), dict(state.achievements)
+    inventory, counts = dict(state.inventory), dict(state.achievement_counts)
+    for row in rows:
+        kind, name, delta = int(facts.kinds[row]), facts.name_list[int(facts.names[row])], int(facts.deltas[row])
+        if kind == UNLOCK:
+            had[name], has[name] = False, True  # it may have been lost before
+        else:
+            table = inventory if kind == INVENTORY else counts
+            table[name] = table.get(name, 0) + delta
+    return StateFacts(had, state.inventory, state.achievement_counts), StateFacts(has, inventory, counts)

@@ -1,0 +1,169 @@
+"""What other rewards change: who ranks where, who beats whom on the same seed, whom a trainer would push which way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from core.facts import PlayedEpisode
+from core.rescore.swaps import swapped_pairs
+
+Floats = NDArray[np.float64]
+
+MOST_PAIRS = 1_000
+"""As many pairs are listed, those that swap most clearly; all are counted."""
+
+# Two returns that are closer than this, measured by their size, differ by rounding only.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """An episode (its place in the list given) and its ranks, 1 the highest return; equal ones share the best."""
+
+    episode: int
+    before: int
+    after: int
+
+    @property
+    def climbed(self) -> int:
+        """Places won; negative where it fell."""
+        return self.before - self.after
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedPair:
+    """Two episodes of the same world: `ahead` earned more before and earns less now. The gaps are both positive."""
+
+    ahead: int
+    behind: int
+    gap_before: float
+    gap_after: float
+
+
+class Swaps(NamedTuple):
+    """The clearest `MOST_PAIRS` of n_swaps pairs, among n_pairs pairs of the same seed and world."""
+
+    swaps: tuple[SwappedPair, ...]
+    n_swaps: int
+    n_pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdvantageChange:
+    """An episode whose group-relative advantage has another sign now (or has become or stopped being 0)."""
+
+    episode: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two scorings of the same episodes held against each other.
+
+    ranks: those that change, by how far. swaps: the clearest `MOST_PAIRS` of n_swaps among n_pairs pairs of the same
+    seed and world. advantages: those that change sign, the largest first. n_groups: groups of several episodes,
+    n_alone: episodes that are alone in theirs, whose advantage is 0 under any rewards.
+    """
+
+    ranks: tuple[RankChange, ...]
+    swaps: tuple[SwappedPair, ...]
+    n_swaps: int
+    n_pairs: int
+    advantages: tuple[AdvantageChange, ...]
+    n_groups: int
+    n_alone: int
+
+
+def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Comparison:
+    """`before` and `after`: float64 (E,), two returns of each episode."""
+    pairs = swaps(episodes, before, after)
+    groups = _groups([episode.group for episode in episodes])
+    return Comparison(
+        ranks=_rank_changes(before, after),
+        swaps=pairs.swaps,
+        n_swaps=pairs.n_swaps,
+        n_pairs=pairs.n_pairs,
+        advantages=_advantage_changes(advantages(episodes, before), advantages(episodes, after)),
+        n_groups=sum(len(members) > 1 for members in groups),
+        n_alone=sum(len(members) == 1 for members in groups),
+    )
+
+
+def swaps(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Swaps:
+    """The pairs of the same world that swap their order. `before` and `after` are any two float64 (E,)."""
+    worlds = _groups([episode.world for episode in episodes])
+    pairs, n_swaps, n_pairs = swapped_pairs(worlds, before, after, rounding=_ROUNDING, most=MOST_PAIRS)
+    return Swaps(tuple(_pair(*column) for column in pairs.T.tolist()), n_swaps, n_pairs)
+
+
+def ranks(returns: Floats) -> NDArray[np.int64]:
+    """1 for the highest return; equal ones share the best rank. int64 (E,)."""
+    return rankdata(-_rounded(returns), method="min").astype(np.int64)
+
+
+def advantages(episodes: Sequence[PlayedEpisode], returns: Floats) -> Floats:
+    """Group-relative advantages, float64 (E,): return minus its group's mean, over the group's population deviation.
+
+    A group is one seed's world in one launch. 0 where all of a group earn the same, so also where one is alone.
+    As GRPO has it: Z. Shao et al., "DeepSeekMath", 2024, section 4.1.
+    """
+    if not len(returns):
+        return np.zeros(0)
+    members = np.zeros(len(returns), np.int64)
+    for number, its in enumerate(_groups([episode.group for episode in episodes])):
+        members[its] = number
+    counts = np.bincount(members)
+    above = returns - (np.bincount(members, returns) / counts)[members]
+    deviations = np.sqrt(np.bincount(members, above**2) / counts)[members]
+    sizes = np.zeros(len(counts))
+    np.maximum.at(sizes, members, np.abs(returns))
+    least = (_ROUNDING * np.maximum(1.0, sizes))[members]
+    differ = (deviations > least) & (np.abs(above) > least)
+    return np.divide(above, deviations, out=np.zeros(len(returns)), where=differ)
+
+
+def _groups(keys: Sequence[Hashable]) -> list[NDArray[np.int64]]:
+    """The places of equal keys, in order of their first."""
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for at, key in enumerate(keys):
+        found[key].append(at)
+    return [np.array(members, np.int64) for members in found.values()]
+
+
+def _rank_changes(before: Floats, after: Floats) -> tuple[RankChange, ...]:
+    changes = [
+        RankChange(at, int(old), int(new))
+        for at, (old, new) in enumerate(zip(ranks(before), ranks(after), strict=True))
+        if old != new
+    ]
+    return tuple(sorted(changes, key=lambda change: (-abs(change.climbed), change.after)))
+
+
+def _pair(one: float, other: float, gap_before: float, gap_after: float) -> SwappedPair:
+    ahead, behind = (one, other) if gap_before > 0 else (other, one)
+    return SwappedPair(int(ahead), int(behind), abs(gap_before), abs(gap_after))
+
+
+def _advantage_changes(before: Floats, after: Floats) -> tuple[AdvantageChange, ...]:
+    changes = [
+        AdvantageChange(int(at), float(before[at]), float(after[at]))
+        for at in np.flatnonzero(np.sign(before) != np.sign(after))
+    ]
+    return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before)))
+
+
+def _rounding(returns: Floats) -> float:
+    return _ROUNDING * max(1.0, float(np.max(np.abs(returns))))
+
+
+def _rounded(returns: Floats) -> Floats:
+    """Returns that differ by rounding only become equal."""
+    return np.round(returns / _rounding(returns)) if len(returns) else returns

@@ -1,0 +1,37 @@
+"""What the environment pays, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.facts import FactColumns
+from core.rewards.base import Change, NoParams, Strategy
+from core.types import RewardComponent
+
+
+class EnvironmentOnly(Strategy[NoParams]):
+    """Hands the environment's reward through: 1.0 for a step that unlocks something, 0.1 for each point of health.
+
+    The unshaped reward to compare others with; times lambda, so its scale can be theirs.
+    """
+
+    name = "environment"
+    version = 1
+    aliases = ("environment_only", "env", "env_only")
+    label = "Environment only"
+    description = (
+        "The environment's own reward of the decision's steps: 1.0 for a step that unlocks something, and a tenth of "
+        "every point of health that is won or lost. Weights and limits play no part."
+    )
+
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        """One `environment` component, or none where it paid nothing."""
+        if change.env_reward:
+            yield RewardComponent("environment", "env_reward", change.env_reward, 1.0, change.env_reward)
+
+    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+        """The environment's rewards as they were stored."""
+        return columns.env_rewards

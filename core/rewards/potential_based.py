@@ -1,0 +1,73 @@
+"""The environment's reward with a potential's difference added, which leaves the best policies as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.facts import FactColumns
+from core.params import choice, number
+from core.rewards.base import Change, Strategy
+from core.rewards.potentials import POTENTIALS
+from core.types import RewardComponent
+
+
+@dataclass(frozen=True, slots=True)
+class PotentialParams:
+    """What the potential is, and how it is weighed against the environment."""
+
+    potential: str = choice(
+        "achievements",
+        label="Potential",
+        description="What says how good a state is.",
+        names=tuple(POTENTIALS),
+    )
+    gamma: float = number(0.99, label="Gamma", description="The trainer's discount.", low=0.0, high=1.0)
+    scale: float = number(1.0, label="Scale", description="The potential is multiplied by it.", low=-1e6, high=1e6)
+    env_weight: float = number(
+        1.0,
+        label="Environment weight",
+        description="The environment's reward is multiplied by it; 0 leaves the shaping alone.",
+        low=-1e6,
+        high=1e6,
+    )
+
+
+class PotentialBased(Strategy[PotentialParams]):
+    """Pays the environment's reward plus scale x (gamma x phi(after) - phi(before)), with phi = 0 after the end.
+
+    Such shaping changes no optimal policy: A. Y. Ng, D. Harada, S. Russell, "Policy invariance under reward
+    transformations", ICML 1999; that phi has to be 0 at the end of an episode, whatever ended it: M. Grzes, "Reward
+    shaping in episodic reinforcement learning", AAMAS 2017. A decision counts as one step of the process.
+    """
+
+    name = "potential_based"
+    version = 1
+    aliases = ("potential", "pbrs")
+    label = "Potential-based"
+    description = (
+        "The environment's reward plus the change of a potential: gamma times the potential after the decision minus "
+        "the potential before it, 0 after the end. Such shaping cannot be farmed (Ng, Harada, Russell 1999)."
+    )
+    params_type = PotentialParams
+
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        """An `environment` and a `potential` component, each where it is not 0."""
+        params = self.params
+        if change.env_reward and params.env_weight:
+            value = params.env_weight * change.env_reward
+            yield RewardComponent("environment", "env_reward", change.env_reward, params.env_weight, value)
+        phi = POTENTIALS[params.potential].of
+        difference = params.gamma * (0.0 if change.is_end else phi(change.after)) - phi(change.before)
+        if difference and params.scale:
+            value = params.scale * difference
+            yield RewardComponent("potential", params.potential, difference, params.scale, value)
+
+    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+        """The same from columns."""
+        before, after = POTENTIALS[self.params.potential].around(columns)
+        difference = self.params.gamma * np.where(columns.is_end, 0.0, after) - before
+        return self.params.env_weight * columns.env_rewards + self.params.scale * difference

@@ -1,0 +1,106 @@
+"""Potentials: how good a state is, as one number, for potential-based shaping.
+
+A potential that needs the facts alone can shape rewards while an episode is played; one that needs to see the map
+(`next_resource`) can only be held against an episode afterwards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.facts import INVENTORY, FactColumns
+from core.types import StateFacts
+
+Floats = NDArray[np.float64]
+
+_TIERS = ("wood", "stone", "iron")
+_VITALS = ("health", "food", "drink", "energy")
+_MOST_OF_A_VITAL = 9
+
+
+class Potential(ABC):
+    """phi: a number for each state, higher where the state is better."""
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    description: ClassVar[str]
+
+    @abstractmethod
+    def of(self, facts: StateFacts) -> float:
+        """phi of one state."""
+
+    @abstractmethod
+    def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
+        """phi before and after each of many decisions: two float64 (N,)."""
+
+
+class AchievementsReached(Potential):
+    """How many achievements are unlocked."""
+
+    name = "achievements"
+    label = "Achievements reached"
+    description = "How many of the achievements are unlocked."
+
+    def of(self, facts: StateFacts) -> float:
+        """0 to 22."""
+        return float(sum(map(bool, facts.achievements.values())))
+
+    def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
+        """The same from columns."""
+        return columns.achieved()
+
+
+class ToolTier(Potential):
+    """How good the tools are."""
+
+    name = "tool_tier"
+    label = "Tool tier"
+    description = "Best pickaxe plus best sword that are held: wood 1, stone 2, iron 3 each, so 0 to 6."
+
+    def of(self, facts: StateFacts) -> float:
+        """0 to 6."""
+        return float(
+            sum(
+                max(
+                    tier * bool(facts.inventory.get(f"{material}_{tool}", 0)) for tier, material in enumerate(_TIERS, 1)
+                )
+                for tool in ("pickaxe", "sword")
+            )
+        )
+
+    def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
+        """The same from columns."""
+        before, after = np.zeros(columns.n_decisions), np.zeros(columns.n_decisions)
+        for tool in ("pickaxe", "sword"):
+            held = [columns.levels(INVENTORY, f"{material}_{tool}") for material in _TIERS]
+            for phi, at in ((before, 0), (after, 1)):
+                phi += np.max([tier * (level[at] > 0) for tier, level in enumerate(held, 1)], axis=0)
+        return before, after
+
+
+class Vitals(Potential):
+    """How well the player is."""
+
+    name = "vitals"
+    label = "Vitals"
+    description = "Health, food, drink and energy together, as a share of all that they can be: 0 to 1."
+
+    def of(self, facts: StateFacts) -> float:
+        """0 to 1."""
+        return sum(facts.inventory.get(name, 0) for name in _VITALS) / (_MOST_OF_A_VITAL * len(_VITALS))
+
+    def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
+        """The same from columns."""
+        held = [columns.levels(INVENTORY, name) for name in _VITALS]
+        most = _MOST_OF_A_VITAL * len(_VITALS)
+        before, after = (np.sum([level[at] for level in held], axis=0) / most for at in (0, 1))
+        return before, after
+
+
+POTENTIALS: dict[str, Potential] = {
+    potential.name: potential for potential in (AchievementsReached(), ToolTier(), Vitals())
+}

@@ -1,0 +1,121 @@
+"""What is not the same for all episodes that are compared, so that nobody reads a cap for a talent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from core.facts import PlayedEpisode
+from core.types import EpisodeStatus
+
+REWARD = "reward configuration"
+SETTINGS = "policy settings"
+ENDED_EARLY = "ended early"
+
+_ASPECTS: Final[dict[str, Callable[[PlayedEpisode], Hashable]]] = {
+    REWARD: lambda episode: episode.config_hash,
+    "step cap": lambda episode: episode.limits.max_steps,
+    "decision cap": lambda episode: episode.limits.max_decisions,
+    "op cap": lambda episode: episode.limits.max_ops,
+    "given ops": lambda episode: episode.limits.ops_given,
+    "time cap": lambda episode: episode.limits.max_time_s,
+    "actions a call may hold": lambda episode: episode.max_actions_per_call,
+    "world's area": lambda episode: episode.env.area,
+    "view": lambda episode: episode.env.view,
+    "world's length": lambda episode: episode.env.length,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that differs. values: each value with the number of episodes of each player that have it."""
+
+    aspect: str
+    values: tuple[tuple[Hashable, dict[str, int]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedOverlap:
+    """Which seeds the players share. seeds: of each player, in order. common: those that all of them played."""
+
+    seeds: dict[str, tuple[int, ...]]
+    common: tuple[int, ...]
+
+    @property
+    def is_the_same(self) -> bool:
+        """Whether all of them played the same seeds."""
+        return all(its == self.common for its in self.seeds.values())
+
+
+def differences(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> tuple[Difference, ...]:
+    """Everything that differs between these episodes, within a player or between players.
+
+    players: who played each episode, side by side. Settings of a policy are compared within one player only; a value is
+    then the names and texts of those that vary. Episodes that failed, were aborted or interrupted are told from those
+    that came to their end.
+    """
+    found = [
+        _difference(aspect, [value(episode) for episode in episodes], players) for aspect, value in _ASPECTS.items()
+    ]
+    early = [episode.stop_reason.status is not EpisodeStatus.COMPLETED for episode in episodes]
+    if any(early):
+        found.append(_difference(ENDED_EARLY, early, players, always=True))
+    return (*(some for some in found if some is not None), *_settings(episodes, players))
+
+
+def varying_settings(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The names of a policy's settings that were not the same in all episodes of a player, for those that have such."""
+    seen: dict[str, dict[str, Counter[str]]] = {}
+    n_episodes = Counter(players)
+    for episode, player in zip(episodes, players, strict=True):
+        of_player = seen.setdefault(player, {})
+        for name in episode.policy_params:
+            of_player.setdefault(name, Counter())[setting_text(episode.policy_params, name)] += 1
+    varying = {
+        player: tuple(name for name, texts in settings.items() if max(texts.values()) < n_episodes[player])
+        for player, settings in seen.items()
+    }
+    return {player: names for player, names in varying.items() if names}
+
+
+def setting_text(settings: Mapping[str, object], name: str) -> str:
+    """A setting as text; equal values give equal texts."""
+    if name not in settings:
+        return "not given"
+    value = settings[name]
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def seed_overlap(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> SeedOverlap:
+    """The seeds of each player and those that all share."""
+    seeds: dict[str, set[int]] = {}
+    for episode, player in zip(episodes, players, strict=True):
+        seeds.setdefault(player, set()).add(episode.seed)
+    common = set[int].intersection(*seeds.values()) if seeds else set[int]()
+    return SeedOverlap({player: tuple(sorted(its)) for player, its in seeds.items()}, tuple(sorted(common)))
+
+
+def _difference(
+    aspect: str, values: Sequence[Hashable], players: Sequence[str], *, always: bool = False
+) -> Difference | None:
+    counts: dict[Hashable, Counter[str]] = {}
+    for value, player in zip(values, players, strict=True):
+        counts.setdefault(value, Counter())[player] += 1
+    if len(counts) < 2 and not always:
+        return None
+    most_first = sorted(counts.items(), key=lambda entry: -entry[1].total())
+    return Difference(aspect, tuple((value, dict(by)) for value, by in most_first))
+
+
+def _settings(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> tuple[Difference, ...]:
+    of_player: dict[str, list[Hashable]] = {}
+    varying = varying_settings(episodes, players)
+    for episode, player in zip(episodes, players, strict=True):
+        if player in varying:
+            its = tuple((name, setting_text(episode.policy_params, name)) for name in varying[player])
+            of_player.setdefault(player, []).append(its)
+    found = (_difference(SETTINGS, settings, [player] * len(settings)) for player, settings in of_player.items())
+    return tuple(some for some in found if some is not None)

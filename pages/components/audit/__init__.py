@@ -1,0 +1,1 @@
+"""What the audit found, on an episode's page and over many episodes."""

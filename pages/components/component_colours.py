@@ -1,0 +1,39 @@
+"""One colour for each reward component, the same in every chart: its kind gives the hue's range, its name the place.
+
+The environment's reward has one colour of its own wherever it stands, as a component too: hues around it are left out.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from typing import Final
+
+from core import data
+from core.env.rules import ACHIEVEMENTS, ITEMS
+from core.rewards.potentials import POTENTIALS
+from pages.components.figure import COLOURS, Theme
+
+# kind -> (first hue, last hue) in degrees, and the names in the order of their hues
+_FAMILIES: Final[dict[str, tuple[float, float, tuple[str, ...]]]] = {
+    "indicator": (158, 158, ("any_achievement",)),
+    "achievement": (88, 160, ACHIEVEMENTS),
+    "achievement_count": (172, 204, ACHIEVEMENTS),
+    "inventory": (240, 290, tuple(dict.fromkeys((*ITEMS, *data.inventory_weights())))),
+    "potential": (318, 342, tuple(POTENTIALS)),
+}
+_OTHERS: Final = (20, 48)
+_LIGHTNESS: Final[dict[Theme, tuple[float, ...]]] = {"light": (0.30, 0.42, 0.52), "dark": (0.80, 0.70, 0.60)}
+_SATURATION: Final[dict[Theme, float]] = {"light": 0.72, "dark": 0.68}
+
+
+def component_colour(kind: str, name: str, theme: Theme) -> str:
+    """`#rrggbb` of a component on that ground. A name that no list knows gets a place that follows from its letters."""
+    if kind == "environment":
+        return COLOURS["env"].on(theme)
+    first, last, names = _FAMILIES.get(kind, (*_OTHERS, ()))
+    place = names.index(name) if name in names else sum(name.encode("utf-8", "replace"))
+    count = max(len(names), 8)
+    hue = first + (last - first) * (place % count) / max(count - 1, 1)
+    tones = _LIGHTNESS[theme]
+    red, green, blue = colorsys.hls_to_rgb(hue / 360, tones[place % len(tones)], _SATURATION[theme])
+    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"

@@ -1,0 +1,246 @@
+"""The rewards that are tried: edited, saved under a name, taken along as JSON, launched with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from core.env.rules import ACHIEVEMENTS, ITEMS
+from core.errors import InvalidInput, InvalidReward, StoreError
+from core.rescore import Stored, score
+from core.rewards import checked, from_document, to_document
+from core.rewards.document import MOST_CHARACTERS
+from core.store import SavedReward
+from core.types import RewardConfig
+from pages.components.form_state import FormState
+from pages.components.format import number
+from pages.components.launch_state import LAUNCH
+from pages.components.plain import plain, short, shown
+from pages.components.reward_form import DEFAULT, fill_reward_form, filled_from, reward_form
+from pages.components.reward_start import (
+    FROM_LAB,
+    IMPORTED,
+    described,
+    origin_of,
+    saved_as,
+    start_from,
+    start_from_episode,
+    start_picker,
+)
+from pages.components.reward_words import differences
+from pages.components.state import store
+
+LAB: Final = FormState("lab_")
+"""What the form holds."""
+
+_LAST_USABLE: Final = "last_usable"
+_SAID: Final = "said"
+_MOST_NAMED = 4
+_MOST_OF_A_NAME = 60
+_MOST_OF_A_SENTENCE = 500
+_MOST_MEGABYTES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What the form says. config: the last one that could be used. problem: why what it says now cannot be."""
+
+    config: RewardConfig
+    problem: str = ""
+
+
+def begin_with_episode(episode_id: str) -> None:
+    """On the first visit by a link to an episode: start from what that was played with."""
+    if LAB.get(_LAST_USABLE) is None and LAB.get("begun") is None:
+        try:
+            start_from_episode(LAB, episode_id)
+        except (StoreError, InvalidReward):
+            return  # the defaults are as good a start, and whoever asked for the episode says what is wrong
+    LAB.put("begun", True)
+
+
+def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
+    """Draw it. stored: everything, whose returns can be kept. saved: configurations by name."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Rewards to try**", width="content")
+        st.space("stretch")
+        undo = st.container(width="content")
+    name = start_picker(LAB, saved, with_runs=True)
+    if name:
+        st.caption(plain(described(saved[name])))
+    tools = st.container(horizontal=True, gap="small", key="lab-tools")
+    _show_what_was_said()
+    state = st.container()
+    st.divider()
+    given = reward_form(LAB, narrow=True)
+    edited = _checked(given)
+    with undo:
+        st.button(
+            "Undo changes",
+            key=LAB.key("undo"),
+            type="tertiary",
+            on_click=_undo,
+            disabled=not differences(filled_from(LAB), given),
+            help="Back to what the form was filled from.",
+        )
+    with tools:
+        _save(edited, stored)
+        _import()
+        st.download_button(
+            "Export",
+            data=to_document(edited.config),
+            file_name=f"step_rewards_{edited.config.config_hash[:8]}.json",
+            mime="application/json",
+            key=LAB.key("export"),
+            disabled=bool(edited.problem),
+            on_click="ignore",
+            help="The JSON that a trainer takes.",
+        )
+        _launch_button(edited)
+        if name:
+            _delete(name)
+    with state:
+        _show_state(edited)
+    return edited
+
+
+def _checked(given: RewardConfig) -> Edited:
+    try:
+        config = checked(given)
+    except InvalidReward as error:
+        return Edited(LAB.get(_LAST_USABLE, DEFAULT), str(error))
+    LAB.put(_LAST_USABLE, config)
+    return Edited(config)
+
+
+def _show_state(edited: Edited) -> None:
+    """What is changed, or why it cannot be used."""
+    if edited.problem:
+        st.error("This cannot be used as it stands; what is beside it comes from the last that could.")
+        st.text(shown(edited.problem, _MOST_OF_A_SENTENCE))
+        return
+    changed = differences(filled_from(LAB), edited.config)
+    if not changed:
+        st.caption("Nothing is changed yet. Each edit is scored at once.")
+        return
+    listed = "; ".join(plain(short(line, 90)) for line in changed[:_MOST_NAMED])
+    more = f"; and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
+    st.caption(f"**Changed:** {listed}{more}.")
+
+
+def _undo() -> None:
+    fill_reward_form(LAB, filled_from(LAB))
+
+
+# ------------------------------------------------------------------------------------------------- under a name
+
+
+def _save(edited: Edited, stored: Stored) -> None:
+    with st.popover("Save…"):
+        st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
+        st.checkbox(
+            f"Keep also what all {number(len(stored.episodes))} stored episodes would have earned",
+            key=LAB.key("save_returns"),
+            help="Their returns under it, beside what they earned in play, which stays as it is.",
+        )
+        st.button(
+            "Save",
+            key=LAB.key("save"),
+            type="primary",
+            on_click=_do_save,
+            args=(edited.config, stored),
+            disabled=bool(edited.problem),
+        )
+        st.caption("A name that is taken is not overwritten.")
+
+
+def _do_save(config: RewardConfig, stored: Stored) -> None:
+    name = (LAB.get("save_name") or "").strip()
+    said = ""
+    try:
+        store().save_reward(name, config)
+        if LAB.get("save_returns"):
+            returns = score(stored.columns, config).returns
+            kept = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
+            store().save_scorings(config, kept)
+            said = f" The returns of {number(len(kept))} episodes are kept with it."
+    except (InvalidInput, StoreError) as error:
+        LAB.put(_SAID, f"It was not saved: {error}")
+        return
+    start_from(LAB, config, saved_as(name))
+    LAB.put("save_name", "")
+    LAB.put(_SAID, f"Saved as “{name}”.{said}")
+
+
+def _delete(name: str) -> None:
+    with st.popover("Delete…"):
+        st.text(f"Forget “{short(name, _MOST_OF_A_NAME)}”, and the returns that are kept with it?")
+        st.caption("What episodes earned in play stays. This cannot be undone.")
+        st.button("Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,))
+
+
+def _do_delete(name: str) -> None:
+    try:
+        store().forget_reward(name)
+    except StoreError as error:
+        LAB.put(_SAID, f"It was not deleted: {error}")
+        return
+    LAB.put(_SAID, f"“{name}” is deleted. The form still says it.")
+
+
+def _show_what_was_said() -> None:
+    if said := st.session_state.pop(LAB.key(_SAID), ""):
+        st.text(shown(said, _MOST_OF_A_SENTENCE))
+
+
+# ------------------------------------------------------------------------------------------- taken along, launched
+
+
+def _import() -> None:
+    with st.popover("Import…"):
+        file = st.file_uploader("A trainer’s JSON", type="json", key=LAB.key("file"), max_upload_size=_MOST_MEGABYTES)
+        if file is not None:
+            st.button("Use the file", key=LAB.key("use_file"), type="primary", on_click=_use, args=(file.getvalue(),))
+        st.text_area(
+            "or paste it",
+            key=LAB.key("pasted"),
+            height=140,
+            max_chars=MOST_CHARACTERS,
+            placeholder='{"step_rewards": {"strategy": "per_achievement", …}}',
+        )
+        st.button("Use what is pasted", key=LAB.key("use_pasted"), on_click=_use_pasted)
+
+
+def _use_pasted() -> None:
+    _use((LAB.get("pasted") or "").encode("utf-8", "surrogatepass"))
+
+
+def _use(content: bytes) -> None:
+    try:
+        text = content.decode("utf-8")
+        config = from_document(text, achievements=ACHIEVEMENTS, items=ITEMS)
+    except UnicodeDecodeError:
+        LAB.put(_SAID, "It was not imported: it is not text in UTF-8.")
+        return
+    except InvalidReward as error:
+        LAB.put(_SAID, f"It was not imported: {error}")
+        return
+    start_from(LAB, config, IMPORTED)
+    LAB.put("pasted", "")
+    LAB.put(_SAID, "Imported.")
+
+
+def _launch_button(edited: Edited) -> None:
+    clicked = st.button(
+        "Launch →",
+        key=LAB.key("launch"),
+        disabled=bool(edited.problem),
+        help="Opens the launch form with this configuration in it; nothing is played yet.",
+    )
+    if clicked:
+        is_as_saved = edited.config == filled_from(LAB) and origin_of(LAB).startswith(saved_as(""))
+        start_from(LAUNCH, edited.config, origin_of(LAB) if is_as_saved else FROM_LAB)
+        st.switch_page("pages/launch.py")

@@ -1,0 +1,65 @@
+"""Episodes to learn from: the same worlds, played honestly and farmed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from core import jobs
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.errors import CraftscopeError
+from core.plan import LaunchPlan, make_run
+from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
+from pages.components.plain import shown
+from pages.components.state import settings, store
+
+SEEDS: Final = (42, 4)
+STEPS: Final = 1_500
+_PLAYERS: Final = (
+    ("Lab example: an honest player", PolicySpec("scripted")),
+    ("Lab example: a farmer", PolicySpec("farmer", {"farm": "water"})),
+)
+_LOOKED_AT = 50
+_FAILED = "lab_example_failed"
+
+
+def offer_example(key: str) -> None:
+    """A button that plays them, unless that has been done."""
+    st.text(
+        f"Two players in the worlds of seeds {' and '.join(map(str, SEEDS))}, {STEPS:,} steps each: one plays as well "
+        "as it can, the other drinks for as long as it lives. Both are paid by the default per-achievement rewards. It "
+        "takes about a minute; the page goes on by itself."
+    )
+    if is_played():
+        st.caption("They have been launched.")
+        return
+    st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play)
+    if failed := st.session_state.pop(_FAILED, ""):
+        st.text(shown(failed, 500))
+
+
+def is_played() -> bool:
+    """Whether both runs are stored, played or not."""
+    names = {run.name for run in store().runs(limit=_LOOKED_AT) if run.n_episodes}
+    return all(name in names for name, _ in _PLAYERS)
+
+
+def _play() -> None:
+    try:
+        for name, policy in _PLAYERS:
+            plan = LaunchPlan(
+                seeds=SEEDS,
+                episodes_per_seed=1,
+                policy=policy,
+                reward=RewardConfig(strategy="per_achievement"),
+                limits=Limits(max_steps=STEPS, max_decisions=STEPS),
+                env=EnvConfig(),
+                on_done=OnDone.TERMINATE,
+                max_actions_per_call=5,
+                name=name,
+            )
+            run = make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+            jobs.launch(store(), settings(), run)
+    except CraftscopeError as error:
+        st.session_state[_FAILED] = f"The example was not launched: {error}"

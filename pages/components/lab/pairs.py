@@ -1,0 +1,186 @@
+"""Pairs of episodes in the same world: which swap their order, and which pay more for less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from core.rescore import SwappedPair
+from pages.components.form_state import FormState
+from pages.components.format import number
+from pages.components.lab.example import offer_example
+from pages.components.lab.rescored import Rescored
+from pages.components.lab.why import show_why
+from pages.components.lab.words import achievements_in_words, from_to, named, world_in_words
+
+SWAPPED: Final = "swapped"
+AGAINST: Final = "against"
+
+_SHOWN: Final = "lab_pairs_shown"
+_PICKED: Final = "lab_pairs_picked"
+_PAIR: Final = "lab_pair"
+_MOST_ROWS = 100
+_ROWS_IN_SIGHT = 5
+_ROW_PX = 33
+
+_COLUMNS = {
+    "world": st.column_config.TextColumn("World", width=72),
+    "first": st.column_config.TextColumn("Ahead before", width=134),
+    "first_returns": st.column_config.TextColumn("Its return", width=118),
+    "second": st.column_config.TextColumn("Ahead now", width=134),
+    "second_returns": st.column_config.TextColumn("Its return", width=118),
+}
+_AGAINST_COLUMNS = _COLUMNS | {
+    "first": st.column_config.TextColumn("More achievements", width=148, help="And how many"),
+    "second": st.column_config.TextColumn("Higher return", width=148, help="And how many achievements"),
+}
+
+
+def show_pairs(result: Rescored, form: FormState) -> None:
+    """The lists, and the chosen pair taken apart."""
+    comparison = result.comparison
+    if not comparison.n_pairs:
+        st.info("No two episodes here were played in the same world, so there is no pair to hold against each other.")
+        st.page_link("pages/launch.py", label="Launch several players, or several episodes, on one seed →")
+        offer_example("pairs")
+        return
+    against = result.against_achievements
+    counts = {SWAPPED: comparison.n_swaps, AGAINST: against.n_swaps}
+    shown = _which(counts)
+    pairs = comparison.swaps if shown == SWAPPED else against.swaps
+    pair = _pair_to_show(result, pairs)
+    if pairs:
+        _list(result, pairs, shown, counts[shown])
+    else:
+        st.caption(_none_in_words(shown, comparison.n_pairs))
+        if not any(counts.values()):
+            offer_example("pairs")
+    if pair is not None:
+        _show_pair(result, pair, form)
+
+
+def _which(counts: dict[str, int]) -> str:
+    """Which list is shown: the one that was picked, else the one that says something."""
+    if not st.session_state.get(_PICKED):
+        st.session_state[_SHOWN] = SWAPPED if counts[SWAPPED] or not counts[AGAINST] else AGAINST
+    labels = {
+        SWAPPED: f"Swap their order ({number(counts[SWAPPED])})",
+        AGAINST: f"Fewer achievements, higher return ({number(counts[AGAINST])})",
+    }
+    chosen = st.segmented_control(
+        "Pairs in the same world",
+        (SWAPPED, AGAINST),
+        format_func=lambda which: labels[which],
+        key=_SHOWN,
+        required=True,
+        on_change=_pick,
+        label_visibility="collapsed",
+        help="Pairs of episodes of the same seed and world.",
+    )
+    return chosen or SWAPPED
+
+
+def _pick() -> None:
+    st.session_state[_PICKED] = True
+
+
+def _none_in_words(shown: str, n_pairs: int) -> str:
+    pairs = f"Of {number(n_pairs)} pair{'s' * (n_pairs != 1)} in the same world"
+    if shown == SWAPPED:
+        return f"{pairs} none swaps its order."
+    return f"{pairs} none pays more to the one with fewer achievements."
+
+
+def _list(result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int) -> None:
+    rows = pairs[:_MOST_ROWS]
+    chosen = st.session_state.get(_PAIR)
+    ids = [_ids(result, pair) for pair in rows]
+    marked = next((at for at, pair in enumerate(ids) if set(pair) == set(chosen or ())), None)
+    # Another list must not pass on a row's mark, so each has a key of its own.
+    key = f"lab_pairs:{shown}:{result.token}"
+    st.dataframe(
+        _table(result, rows, shown),
+        key=key,
+        hide_index=True,
+        row_height=_ROW_PX,
+        height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
+        column_config=_COLUMNS if shown == SWAPPED else _AGAINST_COLUMNS,
+        on_select=lambda: _choose(key, ids),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [marked]}} if marked is not None else None,
+    )
+    if count > len(rows):
+        st.caption(f"The {number(len(rows))} clearest of {number(count)}; the others are left out.")
+
+
+def _choose(key: str, ids: Sequence[tuple[str, str]]) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows and rows[0] < len(ids):
+        st.session_state[_PAIR] = ids[rows[0]]
+
+
+def _table(result: Rescored, pairs: Sequence[SwappedPair], shown: str) -> pd.DataFrame:
+    episodes, before, after = result.episodes, result.before.returns, result.after.returns
+
+    def label(at: int) -> str:
+        count = f" · {episodes[at].n_achievements}" if shown == AGAINST else ""
+        return f"{named(episodes[at])}{count}"
+
+    return pd.DataFrame(
+        {
+            "world": [world_in_words(episodes[pair.ahead]) for pair in pairs],
+            "first": [label(pair.ahead) for pair in pairs],
+            "first_returns": [from_to(before[pair.ahead], after[pair.ahead]) for pair in pairs],
+            "second": [label(pair.behind) for pair in pairs],
+            "second_returns": [from_to(before[pair.behind], after[pair.behind]) for pair in pairs],
+        }
+    )
+
+
+def _ids(result: Rescored, pair: SwappedPair) -> tuple[str, str]:
+    return result.episodes[pair.ahead].id, result.episodes[pair.behind].id
+
+
+def _pair_to_show(result: Rescored, pairs: Sequence[SwappedPair]) -> tuple[int, int] | None:
+    """The pair that was chosen, for as long as it is in scope, also when an edit takes it out of the list."""
+    chosen = st.session_state.get(_PAIR)
+    if chosen is None and pairs:
+        chosen = st.session_state[_PAIR] = _ids(result, pairs[0])
+    places = [result.place_of(name) for name in chosen or ()]
+    if len(places) == 2 and places[0] is not None and places[1] is not None:
+        return places[0], places[1]
+    if not pairs:
+        return None
+    st.session_state[_PAIR] = _ids(result, pairs[0])
+    return pairs[0].ahead, pairs[0].behind
+
+
+def _show_pair(result: Rescored, pair: tuple[int, int], form: FormState) -> None:
+    """Both episodes taken apart, side by side, with what became of their order in words."""
+    with st.container(border=True, key="lab-pair"):
+        one, other = pair
+        st.markdown(f"**The pair on {world_in_words(result.episodes[one])}**")
+        st.text(_order_in_words(result, one, other))
+        show_why(result, pair, form, "pair")
+
+
+def _order_in_words(result: Rescored, one: int, other: int) -> str:
+    episodes, before, after = result.episodes, result.before.returns, result.after.returns
+    if before[one] < before[other]:
+        one, other = other, one
+    ahead, behind = episodes[one], episodes[other]
+    was = (
+        f"{named(ahead)} ({achievements_in_words(ahead)}) is ahead of {named(behind)} ({achievements_in_words(behind)})"
+    )
+    gap = f"{before[one]:,.2f} to {before[other]:,.2f}"
+    if result.changes_nothing:
+        return f"{was}: {gap}."
+    now = f"{after[one]:,.2f} to {after[other]:,.2f}"
+    if after[one] < after[other]:
+        return f"Swapped: {was.replace(' is ahead of ', ' was ahead of ', 1)}, {gap}. Now it is behind: {now}."
+    if after[one] == after[other]:
+        return f"{was.replace(' is ahead of ', ' was ahead of ', 1)}, {gap}. Now they are equal: {now}."
+    return f"{was}: {gap}, and now {now}."

@@ -1,0 +1,82 @@
+"""What the Lab says about episodes, decisions and their rewards. Plain text: show it as it is, never as Markdown."""
+
+from __future__ import annotations
+
+from core.facts import PlayedEpisode
+from core.types import RewardBreakdown, RewardComponent
+from pages.components.format import short_id, signed
+from pages.components.plain import short
+from pages.components.sentences import component_label, component_phrase
+
+AS_PLAYED = "as played"
+
+_MOST_OF_A_NAME = 24
+_MOST_PARTS = 4
+
+
+def policy_of(episode: PlayedEpisode) -> str:
+    """Its policy's name, cut."""
+    return short(episode.policy, _MOST_OF_A_NAME)
+
+
+def id_of(episode: PlayedEpisode) -> str:
+    """The beginning of its id."""
+    return short(short_id(episode.id), 8)
+
+
+def named(episode: PlayedEpisode) -> str:
+    """`farmer 1a2b3c4d`."""
+    return f"{policy_of(episode)} {id_of(episode)}"
+
+
+def world_in_words(episode: PlayedEpisode) -> str:
+    """`seed 13`, with the world's number where it is not the first."""
+    return f"seed {episode.seed}" + (f", world {episode.world_episode}" if episode.world_episode != 1 else "")
+
+
+def achievements_in_words(episode: PlayedEpisode) -> str:
+    """`9 achievements`."""
+    return f"{episode.n_achievements} achievement{'s' * (episode.n_achievements != 1)}"
+
+
+def from_to(before: float, after: float) -> str:
+    """`+61.50 → +34.80`."""
+    return f"{signed(before)} → {signed(after)}"
+
+
+def change_in_words(before: RewardBreakdown, after: RewardBreakdown) -> tuple[str, ...]:
+    """Which parts of a decision's reward change and how, a line each: `collect drink count +5 × 0.06 → × 0`."""
+    lines = list(_changed_parts(before, after))
+    if before.effective_lambda != after.effective_lambda:
+        lines.insert(0, f"λ {before.effective_lambda:g} → {after.effective_lambda:g}")
+    if len(lines) > _MOST_PARTS:
+        left_out = len(lines) - _MOST_PARTS
+        lines = [*lines[:_MOST_PARTS], f"and {left_out} more part{'s' * (left_out != 1)}"]
+    return tuple(lines)
+
+
+def _changed_parts(before: RewardBreakdown, after: RewardBreakdown) -> list[str]:
+    old = {(part.kind, part.name): part for part in before.components}
+    new = {(part.kind, part.name): part for part in after.components}
+    scales = before.effective_lambda, after.effective_lambda
+    changed = [
+        key for key in dict.fromkeys((*old, *new)) if _pays(old.get(key), scales[0]) != _pays(new.get(key), scales[1])
+    ]
+    changed.sort(key=lambda key: -abs(_pays(new.get(key), scales[1]) - _pays(old.get(key), scales[0])))
+    return [_part_change(old.get(key), new.get(key)) for key in changed]
+
+
+def _part_change(old: RewardComponent | None, new: RewardComponent | None) -> str:
+    if old is None:
+        return f"new: {component_phrase(new)}" if new else ""
+    if new is None:
+        return f"{component_phrase(old)} → not paid"
+    if old.delta == new.delta and old.weight != new.weight:
+        return f"{component_phrase(old)} → {'' if old.kind == 'achievement' else '× '}{new.weight:g}"
+    if old.value != new.value:
+        return f"{component_label(old)}: {from_to(old.value, new.value)}"
+    return component_phrase(old)  # the same part, times another lambda
+
+
+def _pays(part: RewardComponent | None, scale: float) -> float:
+    return part.value * scale if part else 0.0

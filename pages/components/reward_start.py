@@ -1,0 +1,129 @@
+"""What the reward form is filled from: the defaults, a configuration saved under a name, what a run was played with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import streamlit as st
+
+from core.errors import InvalidReward, StoreError
+from core.rewards import checked
+from core.store import EpisodeFilter, SavedReward
+from core.types import RewardConfig
+from pages.components.form_state import FormState
+from pages.components.format import short_id, when
+from pages.components.plain import short, shown
+from pages.components.reward_form import DEFAULT, fill_reward_form
+from pages.components.reward_words import reward_in_words
+from pages.components.state import store
+
+DEFAULTS: Final = "defaults"
+IMPORTED: Final = "imported"
+FROM_LAB: Final = "lab"
+_FORGOTTEN: Final = "forgotten"
+_NO_OPTIONS: Final = {
+    IMPORTED: "Imported JSON",
+    FROM_LAB: "As tried in the Lab",
+    _FORGOTTEN: "A configuration that is deleted",
+}
+
+_SAVED, _RUN, _EPISODE = "saved:", "run:", "episode:"
+_FIELD: Final = "start"
+_TROUBLE: Final = "start_trouble"
+_MOST_OF_A_NAME = 60
+_MOST_RUNS = 30
+_MOST_OF_A_SENTENCE = 500
+
+
+def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs: bool = False) -> str:
+    """Draw it; the name of the saved configuration that was picked, or an empty one.
+
+    saved: by name. with_runs: offer also what the newest runs were played with.
+    """
+    options = {DEFAULTS: "The defaults"}
+    options |= {_SAVED + name: f"Saved: {short(name, _MOST_OF_A_NAME)}" for name in saved}
+    if with_runs:
+        options |= _runs()
+    current = form.get(_FIELD, DEFAULTS)
+    if current.startswith(_EPISODE):
+        options = {current: f"Episode {short(short_id(current.removeprefix(_EPISODE)), 8)}"} | options
+    elif current not in options:
+        if current not in _NO_OPTIONS:  # forgotten meanwhile, here or elsewhere; the form goes on saying it
+            current = _FORGOTTEN
+            form.put(_FIELD, current)
+        options = {current: _NO_OPTIONS[current]} | options
+    chosen = st.selectbox(
+        "Start from",
+        list(options),
+        format_func=lambda key: options.get(key) or key,
+        key=form.keep(_FIELD, DEFAULTS),
+        persist_state="session",
+        on_change=_start,
+        args=(form,),
+        help="Fills the form. What it was filled from stays as it is.",
+    )
+    if trouble := form.get(_TROUBLE):
+        st.error("This cannot be started from.")
+        st.text(shown(trouble, _MOST_OF_A_SENTENCE))
+    return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
+
+
+def start_from(form: FormState, config: RewardConfig, origin: str) -> None:
+    """Fill the form; call it before the form is drawn, or in a callback. origin: `IMPORTED`, say, or `saved_as`."""
+    form.put(_TROUBLE, "")
+    form.put(_FIELD, origin)
+    fill_reward_form(form, config)
+
+
+def saved_as(name: str) -> str:
+    """The origin of what is saved under a name."""
+    return _SAVED + name
+
+
+def origin_of(form: FormState) -> str:
+    """What the form was filled from last."""
+    return form.get(_FIELD, DEFAULTS)
+
+
+def start_from_episode(form: FormState, episode_id: str) -> None:
+    """Fill the form with what an episode was played with. Raises StoreError, InvalidReward."""
+    start_from(form, checked(store().episode(episode_id).spec.reward), _EPISODE + episode_id)
+
+
+def _runs() -> dict[str, str]:
+    return {
+        _RUN + run.id: f"Run: {short(run.name, _MOST_OF_A_NAME) or short_id(run.id)} · {when(run.created_at)}"
+        for run in store().runs(limit=_MOST_RUNS)
+        if run.n_episodes
+    }
+
+
+def _start(form: FormState) -> None:
+    """Fill the form from what was picked; what stands in the way is said instead."""
+    chosen = form.get(_FIELD)
+    form.put(_TROUBLE, "")
+    try:
+        fill_reward_form(form, _config_of(chosen))
+    except (StoreError, InvalidReward, KeyError) as error:
+        gone = "It has been deleted meanwhile." if isinstance(error, KeyError) else str(error)
+        form.put(_TROUBLE, gone)
+
+
+def _config_of(chosen: str) -> RewardConfig:
+    """Raises StoreError, InvalidReward, and KeyError for what is saved no longer."""
+    if chosen.startswith(_SAVED):
+        saved = {entry.name: entry.config for entry in store().saved_rewards()}
+        return checked(saved[chosen.removeprefix(_SAVED)])
+    if chosen.startswith(_RUN):
+        rows = store().episodes(EpisodeFilter(run_id=chosen.removeprefix(_RUN)), limit=1).rows
+        return checked(rows[0].spec.reward) if rows else DEFAULT
+    if chosen.startswith(_EPISODE):
+        return checked(store().episode(chosen.removeprefix(_EPISODE)).spec.reward)
+    return DEFAULT  # what was brought along is offered only while the form says it
+
+
+def described(entry: SavedReward) -> str:
+    """What a saved configuration is, in a line."""
+    kept = f" · returns of {entry.n_scored:,} episodes are kept" if entry.n_scored else ""
+    return f"{reward_in_words(entry.config)} · saved {when(entry.saved_at)}{kept}"

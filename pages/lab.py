@@ -1,0 +1,78 @@
+"""Lab: what if the rewards were different. `/lab?view=<view>`, with `scope` and `episode` or the filters of Traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.rescore import Stored
+from pages.components.lab.across_view import show_across
+from pages.components.lab.archive import join_what_ends, show_what_is_loaded, stored_rewards
+from pages.components.lab.audit_view import show_audit
+from pages.components.lab.example import offer_example
+from pages.components.lab.what_if import show_what_if
+from pages.components.router import inside_the_dashboard
+from pages.components.state import store
+from pages.components.styles import lab_styles
+
+WHAT_IF = "What if"
+VIEWS: dict[str, Callable[[Stored], None]] = {
+    WHAT_IF: show_what_if,
+    "Audit": show_audit,
+    "Across episodes": show_across,
+}
+
+_VIEW = "view"
+
+
+def main() -> None:
+    """Draw the page."""
+    inside_the_dashboard()
+    lab_styles()
+    with st.container(horizontal=True, vertical_alignment="center", key="lab-title"):
+        st.title("Lab", anchor=False, width="content")
+        view = _view_picker()
+        st.space("stretch")
+        loaded = st.container(width="content")
+    if store().is_empty():
+        _show_empty()
+        return
+    stored = stored_rewards()
+    with loaded:
+        show_what_is_loaded(stored)
+    join_what_ends(stored)
+    if not stored.episodes:
+        st.info("No episode is over yet. This page goes on by itself when the first one is.")
+        st.page_link("pages/run.py", label="Watch them play →")
+        return
+    VIEWS[view](stored)
+
+
+def _view_picker() -> str:
+    chosen = st.segmented_control(
+        "View",
+        list(VIEWS),
+        key=_VIEW,
+        default=WHAT_IF,
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return chosen if chosen in VIEWS else WHAT_IF
+
+
+def _show_empty() -> None:
+    _, middle, _ = st.columns([1, 2, 1])
+    with middle, st.container(border=True):
+        st.subheader("Find out what your rewards really pay for", anchor=False)
+        st.text(
+            "The Lab scores everything that is stored under rewards that you edit, at once: who would have ranked "
+            "where, which decisions are responsible, and what a trainer would have made of it. Nothing is stored yet; "
+            "here is something to begin with."
+        )
+        offer_example("empty")
+        st.page_link("pages/launch.py", label="Or choose seeds and players yourself: Launch →")
+
+
+main()

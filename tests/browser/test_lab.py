@@ -1,0 +1,148 @@
+"""The Lab in a real browser: from an empty dashboard to an exploit that is found and closed, with the page alone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.settings import Settings
+from core.store import TraceStore
+from tests.browser.harness import Dashboard, settle
+from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+
+OpenPage = Callable[..., Page]
+WAIT_MS = 60_000
+PLAY_MS = 240_000  # two players of 1,500 steps, on a machine that does other things too
+ROW_PX = 35
+
+
+@pytest.fixture
+def empty(tmp_path: Path, browser: Browser) -> Iterator[Dashboard]:
+    with Dashboard(tmp_path / "data") as dashboard:
+        yield dashboard
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+    """A dashboard over an honest and a farmed episode of one world."""
+    folder = tmp_path_factory.mktemp("lab")
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        record_changes(store, "honest01", HONEST)
+        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    with Dashboard(folder) as dashboard:
+        yield dashboard
+
+
+def test_a_new_user_finds_that_drinking_can_be_farmed_and_closes_it(open_page: OpenPage, empty: Dashboard):
+    """With the dashboard alone, one number and well under five minutes."""
+    started = time.monotonic()
+    page = open_page(width=1440)
+    page.goto(empty.url)
+    page.get_by_role("link", name="Lab", exact=True).click()
+    page.get_by_role("button", name="Play the example").click(timeout=WAIT_MS)
+    # Both episodes join by themselves when they are over.
+    expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=PLAY_MS)
+    expect(
+        page.get_by_text(re.compile(r"In 1 of 1 pair in the same world the episode with fewer achievements"))
+    ).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^farmer \w{8} .* is ahead of scripted"))).to_be_visible()
+    drink = page.get_by_role("spinbutton", name="collect drink, each time")
+    expect(drink).to_have_value("0.06")
+    drink.fill("0")
+    drink.press("Enter")
+    expect(
+        page.get_by_text(re.compile(r"^Swapped: farmer \w{8} .* was ahead of scripted .* Now it is behind"))
+    ).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_role("radio", name="Swap their order (1)")).to_be_visible()
+    assert time.monotonic() - started < 300
+
+
+def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(open_page: OpenPage, stored: Dashboard):
+    page = open_page(width=1440)
+    page.goto(f"{stored.url}/lab")
+    expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    _type_into_the_table(page, row=2, text="0")
+    expect(page.get_by_text("Changed: collect drink, each time pays: 0.06 → 0.")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="collect drink, each time")).to_have_value("0")
+
+
+def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage, stored: Dashboard):
+    page = open_page()
+    page.goto(f"{stored.url}/lab")
+    drink = page.get_by_role("spinbutton", name="collect drink, each time")
+    drink.fill("0")
+    drink.press("Enter")
+    page.get_by_role("link", name="Decision 1, step 2 →").click(timeout=WAIT_MS)
+    page.wait_for_url("**/episode?id=farmed01&step=2*", timeout=WAIT_MS)
+    settle(page, player=True)
+    expect(page.locator("canvas[data-step]")).to_have_attribute("data-step", "2")
+    page.go_back()
+    expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible(timeout=WAIT_MS)
+
+
+def test_a_point_of_the_scatter_is_clicked_and_its_episode_is_taken_apart(open_page: OpenPage, stored: Dashboard):
+    page = open_page(width=1440)
+    page.goto(f"{stored.url}/lab")
+    page.get_by_role("tab", name="Episodes").click(timeout=WAIT_MS)
+    points = page.locator(".st-key-chart-lab-scatter .scatterlayer .points path")
+    expect(points).to_have_count(3, timeout=WAIT_MS)  # the two, and the ring around the chosen one
+    settle(page)
+    text = page.get_by_text(re.compile(r"^(farmer|scripted) \w{8} on seed 13, .*: return"))
+    before = text.inner_text()
+    for place in (0, 1):
+        points.nth(place).click(force=True)
+        settle(page)
+        page.wait_for_timeout(500)
+        if text.inner_text() != before:
+            return
+    pytest.fail("No click chose the other episode.")
+
+
+def test_what_is_chosen_is_in_the_address(open_page: OpenPage, stored: Dashboard):
+    page = open_page()
+    page.goto(f"{stored.url}/lab")
+    page.get_by_text("A selection", exact=True).click(timeout=WAIT_MS)
+    page.wait_for_url("**/lab?scope=A+selection", timeout=WAIT_MS)
+    page.reload()
+    expect(page.get_by_role("button", name="Clear filters")).to_be_visible(timeout=WAIT_MS)
+    page.goto(f"{stored.url}/lab?episode=farmed01")
+    expect(page.get_by_text("The chosen episode")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_role("textbox", name="Episode", exact=True)).to_have_value("farmed01")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_pictures_of_the_lab_are_kept(
+    open_page: OpenPage, stored: Dashboard, take_screenshot: Callable[[Page, str], Path], scheme: str, width: int
+):
+    page = open_page(width=width, height=1000, scheme=scheme)
+    page.goto(f"{stored.url}/lab")
+    drink = page.get_by_role("spinbutton", name="collect drink, each time")
+    drink.fill("0", timeout=WAIT_MS)
+    drink.press("Enter")
+    expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    take_screenshot(page, f"lab_{scheme}_{width}")
+
+
+def _type_into_the_table(page: Page, *, row: int, text: str) -> None:
+    """Into the last column of the achievements' table."""
+    canvas = page.locator(".st-key-lab-panel canvas[data-testid='data-grid-canvas']").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # the grid lays itself out after it is there
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
+    page.wait_for_timeout(300)
+    page.keyboard.type(text, delay=50)
+    page.wait_for_timeout(300)
+    page.keyboard.press("Enter")
+    settle(page)

@@ -1,0 +1,166 @@
+"""The ledger and the potential in a real browser: clicks lead to frames, charts can be saved, nothing is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from core.env.rules import ENGINE_VERSION
+from core.rollout import run_rollout
+from core.settings import Settings
+from core.store import DecisionSummary, TraceStore
+from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from tests.browser.harness import Dashboard, settle
+
+OpenPage = Callable[..., Page]
+
+EPISODE, TAMPERED = "a" * 32, "b" * 32
+WRONG = 7  # the decision whose reward was changed
+SPEC = EpisodeSpec(
+    42,
+    PolicySpec("scripted"),
+    1,
+    limits=Limits(max_steps=200),
+    reward=RewardConfig("per_achievement"),
+    engine_version=ENGINE_VERSION,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
+    """The same episode twice; in the second, somebody changed one reward."""
+    path = tmp_path_factory.mktemp("ledger")
+    with TraceStore.from_settings(Settings(path, None, 1)) as store:
+        queued = (QueuedEpisode(EPISODE, SPEC), QueuedEpisode(TAMPERED, SPEC))
+        store.create_run(Run("c" * 32, datetime.now(UTC), queued))
+        while claimed := store.claim_next(worker="tests"):
+            its_id = claimed[1].id
+            run_rollout(SPEC, episode_id=its_id, run_id="c" * 32, recorder_for=lambda entry: store.recorder(entry.id))
+        with store._database.writing() as connection:
+            connection.exec_driver_sql(
+                "UPDATE decisions SET reward = reward + 0.5 "
+                f"WHERE idx = {WRONG} AND episode_id = (SELECT id FROM episodes WHERE uuid = '{TAMPERED}')"
+            )
+    return path
+
+
+@pytest.fixture(scope="module")
+def decisions(folder: Path) -> tuple[DecisionSummary, ...]:
+    with TraceStore.from_settings(Settings(folder, None, 1)) as store:
+        return store.decisions(EPISODE)
+
+
+@pytest.fixture(scope="module")
+def dashboard(folder: Path) -> Iterator[Dashboard]:
+    with Dashboard(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(open_page: OpenPage, dashboard: Dashboard) -> Callable[..., Page]:
+    def open_tab(address: str, episode: str = EPISODE, width: int = 1440, scheme: str = "light") -> Page:
+        page = open_page(width=width, height=1100, scheme=scheme)
+        page.goto(f"{dashboard.url}/episode?id={episode}&step=10&{address}")
+        settle(page, player=True)
+        return page
+
+    return open_tab
+
+
+def frame(page: Page) -> Locator:
+    return page.locator("canvas.view")
+
+
+def chart(page: Page, subplot: str = "xy") -> Locator:
+    return page.locator(f"[class*=st-key-seek-decisions-] .nsewdrag[data-subplot={subplot}]").first
+
+
+def test_a_click_on_a_cell_of_the_heat_map_goes_to_its_decision(opened: Callable[..., Page], decisions):
+    page = opened("tab=Ledger&ledger=Heat+map")
+    expect(chart(page)).to_be_visible()
+    rows = page.evaluate("document.querySelector('.js-plotly-plot').layout.meta.decisions.xy")
+    row = next(at for at, line in enumerate(rows) if len([each for each in line if each is not None]) == 1)
+    column = next(at for at, target in enumerate(rows[row]) if target is not None)
+    box = chart(page).bounding_box()
+    assert box is not None
+    x = box["width"] * (column + 0.5) / len(rows[row])
+    y = box["height"] * (row + 0.5) / len(rows)
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    meant = decisions[rows[row][column]]
+    expect(frame(page)).to_have_attribute("data-step", str(meant.step_end))
+    expect(page.get_by_role("spinbutton", name="Decision")).to_have_value(str(meant.index))
+
+
+def test_a_click_on_a_row_of_the_table_goes_there_and_marks_it(opened: Callable[..., Page], decisions):
+    page = opened("tab=Ledger")
+    row = page.locator("tr[data-decision]").nth(9)
+    meant = decisions[int(row.get_attribute("data-decision") or -1)]
+    row.click()
+    expect(frame(page)).to_have_attribute("data-step", str(meant.step_end))
+    expect(page.locator("tr[aria-current]")).to_have_attribute("data-decision", str(meant.index))
+    page.keyboard.press("]")
+    expect(page.locator("tr[aria-current]")).to_have_attribute("data-decision", str(meant.index + 1))
+
+
+def test_a_reward_that_was_changed_is_a_red_line_with_the_way_there(opened: Callable[..., Page], decisions):
+    expect(opened("tab=Ledger").get_by_text("decisions agree")).to_be_visible()
+    page = opened("tab=Ledger", TAMPERED)
+    expect(page.get_by_text("The books do not agree.")).to_be_visible()
+    page.get_by_role("button", name=f"Go to decision {WRONG}").click()
+    expect(frame(page)).to_have_attribute("data-step", str(decisions[WRONG].step_end))
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("tab=Ledger&ledger=Heat+map", "episode_aaaaaaaa_ledger_heat-map"),
+        ("tab=Potential", "episode_aaaaaaaa_potential_achievements"),
+        ("tab=Reward", "episode_aaaaaaaa_returns"),
+    ],
+)
+def test_a_chart_can_be_saved_as_picture_drawing_and_data(opened: Callable[..., Page], address: str, name: str):
+    page = opened(address)
+    area = page.locator("[class*=st-key-chart-]").first
+    expect(area.get_by_role("button", name="PNG")).to_have_count(1)
+    area.hover()
+    beginnings = {"PNG": b"\x89PNG", "SVG": b"<svg", "CSV": b"\xef\xbb\xbf"}
+    for kind, beginning in beginnings.items():
+        with page.expect_download() as download:
+            area.get_by_role("button", name=kind).click()
+        assert download.value.suggested_filename == f"{name}.{kind.lower()}"
+        assert Path(download.value.path()).read_bytes().startswith(beginning)
+
+
+def test_the_buttons_to_save_a_chart_show_only_while_it_is_pointed_at(opened: Callable[..., Page]):
+    page = opened("tab=Reward")
+    area = page.locator("[class*=st-key-chart-]").first
+    layer = area.locator("[data-testid=stLayoutWrapper]:has(> [class*=st-key-take-])")
+    expect(layer).to_have_css("opacity", "0")
+    area.hover()
+    expect(layer).to_have_css("opacity", "1")
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_all_tabs_stand_in_one_line(opened: Callable[..., Page], width: int):
+    page = opened("tab=Potential", width=width)
+    tabs = page.get_by_role("tab")
+    names = tabs.all_inner_texts()
+    assert (names[:3], names[-1]) == (["Reward", "Ledger", "Tool call"], "Potential")
+    boxes = [box for box in (tab.bounding_box() for tab in tabs.all()) if box]
+    assert len({round(box["y"]) for box in boxes}) == 1
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= page.evaluate("document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", ["Table", "Heat+map", "Curves"])
+def test_every_view_of_the_ledger_is_drawn(
+    opened: Callable[..., Page], take_screenshot: Callable[[Page, str], Path], view: str, scheme: str
+):
+    page = opened(f"tab=Ledger&ledger={view}", scheme=scheme)
+    drawn = page.locator("tr[data-decision]" if view == "Table" else ".js-plotly-plot .main-svg")
+    expect(drawn.first).to_be_visible()
+    take_screenshot(page, f"ledger_{view.lower().replace('+', '_')}_{scheme}")

@@ -1,0 +1,106 @@
+"""Facts of many episodes as columns say the same as their states, one by one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from core.facts import INVENTORY, UNLOCK, EpisodeFacts, FactColumns, FactsWriter
+from core.types import StateFacts
+
+ITEMS = ("health", "wood", "drink", "wood_pickaxe", "iron_sword")
+ACHIEVEMENTS = ("collect_wood", "collect_drink", "wake_up", "place_table")
+
+
+def random_states(draw: random.Random, count: int) -> list[StateFacts]:
+    """As Crafter's own: inventory moves up and down, achievements and counts only up."""
+    counts = dict.fromkeys(ACHIEVEMENTS, 0)
+    states: list[StateFacts] = []
+    for _ in range(count):
+        counts = {name: n + (draw.random() < 0.2) * draw.randrange(1, 3) for name, n in counts.items()}
+        states.append(
+            StateFacts(
+                achievements={name: n > 0 for name, n in counts.items()},
+                inventory={name: draw.randrange(10) for name in ITEMS},
+                achievement_counts=dict(counts),
+            )
+        )
+    return states
+
+
+def facts_of(states: list[StateFacts], draw: random.Random, *, foreseen_end: bool = False) -> EpisodeFacts:
+    writer = FactsWriter()
+    for at, (before, after) in enumerate(zip(states, states[1:], strict=False)):
+        unlocked = [name for name, has in after.achievements.items() if has and not before.achievements[name]]
+        writer.add(before, after, unlocked, env_reward=draw.choice([0.0, 1.0, -0.1]), step_end=at + 1)
+    return writer.facts(foreseen_end=foreseen_end)
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[list[StateFacts]]:
+    draw = random.Random(3)
+    return [random_states(draw, length) for length in (9, 1, 2, 60)]
+
+
+@pytest.fixture(scope="module")
+def columns(episodes: list[list[StateFacts]]) -> FactColumns:
+    draw = random.Random(4)
+    return FactColumns([facts_of(states, draw, foreseen_end=len(states) > 2) for states in episodes])
+
+
+def test_episodes_stand_one_after_the_other_also_empty_ones(columns: FactColumns):
+    assert columns.starts.tolist() == [0, 8, 8, 9, 68]
+    assert (columns.n_episodes, columns.n_decisions) == (4, 68)
+    assert columns.sums(np.ones(68)).tolist() == [8.0, 0.0, 1.0, 59.0]
+
+
+def test_only_last_decisions_that_were_foreseen_are_ends(columns: FactColumns):
+    assert np.flatnonzero(columns.is_end).tolist() == [7, 67]
+
+
+def test_states_come_back_as_they_were(columns: FactColumns, episodes: list[list[StateFacts]]):
+    for index, states in enumerate(episodes):
+        changes = list(columns.changes(index))
+        assert len(changes) == len(states) - 1
+        for change, before, after in zip(changes, states, states[1:], strict=False):
+            assert change.before == before
+            assert change.after == after
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_levels_are_what_was_held(columns: FactColumns, episodes: list[list[StateFacts]], name: str):
+    before, after = columns.levels(INVENTORY, name)
+    assert before.tolist() == [state.inventory[name] for states in episodes for state in states[:-1]]
+    assert after.tolist() == [state.inventory[name] for states in episodes for state in states[1:]]
+
+
+@pytest.mark.parametrize("name", [*ACHIEVEMENTS, "never_heard_of"])
+def test_levels_of_an_unlock_are_0_or_1(columns: FactColumns, episodes: list[list[StateFacts]], name: str):
+    after = columns.levels(UNLOCK, name)[1]
+    assert after.tolist() == [float(s.achievements.get(name, False)) for states in episodes for s in states[1:]]
+
+
+def test_achieved_counts_what_is_unlocked(columns: FactColumns, episodes: list[list[StateFacts]]):
+    before, after = columns.achieved()
+    assert before.tolist() == [sum(s.achievements.values()) for states in episodes for s in states[:-1]]
+    assert after.tolist() == [sum(s.achievements.values()) for states in episodes for s in states[1:]]
+
+
+def test_weighed_pays_rises_and_no_falls(columns: FactColumns, episodes: list[list[StateFacts]]):
+    paid = columns.weighed(lambda feature: 0.5 if (feature.kind, feature.name) == (INVENTORY, "wood") else 0.0)
+    rises = [
+        max(0, after.inventory["wood"] - before.inventory["wood"]) * 0.5
+        for states in episodes
+        for before, after in zip(states, states[1:], strict=False)
+    ]
+    assert paid.tolist() == rises
+
+
+def test_no_episode_at_all_is_no_problem():
+    columns = FactColumns([])
+    assert (columns.n_episodes, columns.n_decisions) == (0, 0)
+    assert columns.sums(np.zeros(0)).shape == (0,)
+    assert columns.unlocks.shape == (0,)
+    assert columns.levels(INVENTORY, "wood")[0].shape == (0,)

@@ -1,0 +1,234 @@
+"""Across episodes: a table with intervals, what makes it unfair, filters in the URL, and parts for every question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.dataset import known_description
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION
+from core.rescore import RewardArchive, Stored
+from core.rollout import run_rollout
+from core.statistics import crafter_score
+from core.store import TraceStore
+from core.types import EnvConfig, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from pages.components.lab.across_view import _SECTIONS as SECTIONS
+from tests.pages.conftest import ROOT
+
+APP = '''
+"""The router, with a page that shows nothing but this view."""
+
+import streamlit as st
+
+from core.rescore import RewardArchive
+from pages.components.lab.across_view import show_across
+from pages.components.state import store
+
+
+def across():
+    show_across(RewardArchive(store()).refresh())
+
+
+st.navigation(
+    [
+        st.Page(across, title="Across", url_path="across", default=True),
+        st.Page("pages/launch.py", title="Launch", url_path="launch"),
+        st.Page("pages/episode.py", title="Episode", url_path="episode"),
+    ]
+).run()
+'''
+HOSTILE = "![x](http://example.org/x.png)<img src=x>\0\ud83d" + "z" * 100_000
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    """A script whose pages are the product's."""
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "pages").symlink_to(ROOT / "pages")
+    script = tmp_path / "app" / "app.py"
+    script.write_text(APP)
+    return script
+
+
+def opened(app: Path, **query: str) -> AppTest:
+    at = AppTest.from_file(str(app), default_timeout=60)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def frame(at: AppTest, place: int) -> Any:
+    """A table of the page: 0 what is stored here, 1 what was published, 2 the part's own."""
+    return at.dataframe[place].value
+
+
+def rows(at: AppTest) -> dict[str, dict[str, Any]]:
+    """The table of what is stored here, by its first column."""
+    return {row["who"]: row for row in frame(at, 0).to_dict("records")}
+
+
+def said(at: AppTest) -> str:
+    """All captions and texts, as they are read."""
+    return " ".join(element.value for element in (*at.caption, *at.text)).replace("\\", "")
+
+
+def button(at: AppTest, key: str):
+    return next(b for b in at.button if b.key == key)
+
+
+@pytest.fixture
+def hostile(recorded: TraceStore) -> Iterator[None]:
+    """Names as only a trace can hold them."""
+    stored = RewardArchive(recorded).refresh()
+    episodes = tuple(
+        replace(episode, policy=HOSTILE, policy_params={"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})
+        for number, episode in enumerate(stored.episodes)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RewardArchive, "refresh", lambda self: Stored(episodes, stored.columns))
+        yield
+
+
+def test_an_empty_store_says_what_to_do(data_dir: Path, app: Path):
+    at = opened(app)
+    assert "Nothing to compare yet" in [subheader.value for subheader in at.subheader]
+    assert len(at.get("page_link")) == 2
+
+
+def test_policies_stand_in_a_table_the_best_first(recorded: TraceStore, app: Path):
+    table = rows(opened(app))
+    assert list(table) == ["scripted", "random"]
+    episodes = [row for row in recorded.episodes().rows if row.policy == "scripted"]
+    success = np.array([sum(name in row.achievements for row in episodes) / 2 for name in ACHIEVEMENTS])
+    assert table["scripted"]["score"] == pytest.approx(float(crafter_score(success)))
+    assert table["scripted"]["progress"] == pytest.approx(100 * float(success.mean()))
+    assert table["scripted"]["shaped_return"] == pytest.approx(float(np.mean([row.shaped_return for row in episodes])))
+    assert table["scripted"]["env_return"] == pytest.approx(float(np.mean([row.env_return for row in episodes])))
+    assert (table["scripted"]["episodes"], table["scripted"]["seeds"]) == (2, 2)
+
+
+def test_one_seed_has_no_interval_and_that_is_said(recorded: TraceStore, app: Path):
+    at = opened(app)
+    assert rows(at)["random"]["score_range"] == "n/a"
+    assert rows(at)["scripted"]["score_range"] != "n/a"
+    assert "One seed has no interval" in said(at)
+
+
+def test_published_rows_stand_beside_with_their_protocol(recorded: TraceStore, app: Path):
+    at = opened(app)
+    published = frame(at, 1)
+    assert list(published["who"])[:2] == ["Random policy", "Human experts"]
+    assert published["score"][1] == "50.5"
+    assert "29,784 episodes over 5.0 million steps" in said(at)
+    assert "Stored here: up to 60 steps or death" in said(at)
+    at.multiselect(key="across_published").set_value([]).run()
+    assert not at.exception
+    assert len(at.dataframe) == 1
+
+
+def test_what_was_not_played_alike_is_said_and_the_common_seeds_are_one_click_away(recorded: TraceStore, app: Path):
+    at = opened(app)
+    assert "Not everything here was played alike: seeds" in at.warning[0].value.replace("\\", "")
+    assert "Seeds: scripted 2, random 1; 1 in common" in said(at)
+    button(at, "across_common").click().run()
+    assert at.query_params["across_seeds"] == "42"
+    assert not at.warning
+    assert {name: row["episodes"] for name, row in rows(at).items()} == {"scripted": 1, "random": 1}
+
+
+def test_other_rewards_and_caps_are_said_with_who_has_them(recorded: TraceStore, app: Path):
+    spec = EpisodeSpec(
+        seed=42,
+        policy=PolicySpec("random", {"max_actions": 2}),
+        policy_seed=9,
+        reward=RewardConfig(strategy="consistent", indicator_lambda=0.5),
+        limits=Limits(max_steps=20, max_decisions=60),
+        engine_version=ENGINE_VERSION,
+    )
+    recorded.create_run(Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, spec),), name="Other"))
+    recorded.claim_next(worker="tests")
+    run_rollout(spec, episode_id="d" * 32, run_id="e" * 32, recorder_for=lambda episode: recorded.recorder(episode.id))
+    at = opened(app)
+    title = at.warning[0].value.replace("\\", "")
+    assert all(aspect in title for aspect in ("reward configuration", "step cap", "policy settings", "seeds"))
+    assert "Consistent, λ 0.5 (random 1 episode)" in said(at)
+    assert "Step cap: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
+    assert "Stored here: up to 20 to 60 steps or death" in said(at)
+    assert len(rows(at)) == 2
+    at.toggle(key="across_split").set_value(True).run()
+    assert set(rows(at)) == {"random · max actions not given", "random · max actions 2", "scripted"}
+
+
+def test_filters_of_a_link_are_applied_and_those_that_cannot_be_are_said(recorded: TraceStore, app: Path):
+    at = opened(app, across_policies="random", across_runs="nobody's", across_seeds="forty")
+    assert list(rows(at)) == ["random"]
+    assert 'run "nobody\'s"' in at.warning[0].value.replace("\\", "")
+    assert "forty" in at.error[0].value
+    assert list(rows(opened(app, across_runs="Recorded (ffffffff)"))) == ["scripted", "random"]
+
+
+def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore, app: Path):
+    at = opened(app, across_policies="random", across_seeds="7")
+    assert "No episode that is over fits" in at.info[0].value
+    button(at, "across_clear").click().run()
+    assert len(rows(at)) == 2
+    assert "across_seeds" not in at.query_params
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_part_is_drawn_and_says_how_it_was_made(recorded: TraceStore, app: Path, section: str):
+    at = opened(app, across_section=section)
+    assert not at.error
+    assert len(at.get("plotly_chart")) >= 2
+    assert at.caption
+
+
+def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore, app: Path):
+    at = opened(app, across_section="Rewards")
+    table = frame(at, 2)
+    assert {"scripted (2 episodes)", "random (1 episode)"} == set(table["group"])
+    for policy, n in (("scripted", 2), ("random", 1)):
+        paid = sum(row.shaped_return for row in recorded.episodes().rows if row.policy == policy)
+        its = table[table["group"].str.startswith(policy)]
+        assert its["total"].sum() == pytest.approx(paid)
+        assert its["mean"].sum() == pytest.approx(paid / n)
+        assert its["share"].sum() == pytest.approx(100)
+    at = opened(app, across_section="Rewards", across_by="Seed difficulty")
+    assert set(frame(at, 2)["group"]) == {"not described yet (3 episodes)"}
+
+
+def test_seeds_that_are_not_described_are_described_on_demand(recorded: TraceStore, app: Path):
+    at = opened(app, across_section="Seed difficulty")
+    assert any("2 worlds of these seeds are not described yet" in text.value for text in at.markdown)
+    button(at, "across_describe").click().run()
+    assert not at.exception
+    assert known_description(recorded, 42, env=EnvConfig()) is not None
+    assert known_description(recorded, 7, env=EnvConfig()) is not None
+    assert not any(b.key == "across_describe" for b in at.button)
+
+
+def test_the_correlation_is_given_for_each_policy_or_why_there_is_none(recorded: TraceStore, app: Path):
+    at = opened(app, across_section="Return and achievements")
+    assert "All together: ρ = " in said(at)
+    assert "scripted: n/a, because it takes three episodes or more (2 episodes on 2 seeds)" in said(at)
+
+
+def test_names_of_a_trace_are_inert_and_cut_everywhere(hostile: None, app: Path):
+    for section in SECTIONS:
+        at = opened(app, across_section=section)
+        assert all(len(str(name)) <= 100 for name in rows(at))
+        assert "![x](" not in " ".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
+        for chart in at.get("plotly_chart"):
+            assert "<img" not in chart.proto.spec
+            assert len(chart.proto.spec) < 500_000
+    at = opened(app, across_split="true")
+    assert len(rows(at)) == 3

@@ -1,0 +1,238 @@
+"""The figures and sentences of the comparison: marks where the numbers are, intervals, and names that do nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from core.env.rules import ACHIEVEMENTS
+from core.statistics import (
+    RANDOM,
+    ComponentPay,
+    Difference,
+    Estimate,
+    NoCorrelation,
+    RankCorrelation,
+    Sample,
+    SeedOverlap,
+    Summary,
+    UnlockTime,
+    distribution,
+    published_rows,
+    summarise,
+    unlock_curve,
+)
+from core.types import RewardConfig
+from pages.components.component_colours import component_colour
+from pages.components.lab.across_charts import component_bars, dots_by_group, scores, success_rates
+from pages.components.lab.across_spread import (
+    return_against_achievements,
+    returns,
+    thinned,
+    unlock_curves,
+    unlock_quartiles,
+)
+from pages.components.lab.across_tables import pay_csv, scores_csv, success_csv
+from pages.components.lab.across_words import (
+    correlation_sentence,
+    interval_text,
+    unfair_sentences,
+    unfair_title,
+    with_interval,
+)
+from pages.components.lab.player_colours import player_colour
+from tests.statistics.samples import played
+
+HOSTILE = '<a href="http://example.org">x</a>'
+DRAW = np.random.default_rng(3)
+
+
+def sample(n: int) -> Sample:
+    unlocked = DRAW.random((n, len(ACHIEVEMENTS))) < 0.4
+    returns = unlocked.sum(axis=1).astype(float)
+    return Sample(ACHIEVEMENTS, np.arange(n), unlocked, returns, 2 * returns, np.full(n, 50), DRAW.random(n) < 0.5)
+
+
+@pytest.fixture(scope="module")
+def summaries() -> dict[str, Summary]:
+    return {"b": summarise(sample(12)), HOSTILE: summarise(sample(9))}
+
+
+def traces(figure: go.Figure) -> list[Any]:
+    return list(figure.data)
+
+
+def marks(figure: go.Figure) -> list[Any]:
+    return [trace for trace in traces(figure) if trace.mode == "markers"]
+
+
+def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(summaries: dict[str, Summary]):
+    published = [row for row in published_rows() if row.entry == RANDOM]
+    found = marks(scores(summaries, (HOSTILE, "b"), published, "light"))
+    stored = [mark for mark in found if mark.error_x.array is not None]
+    hollow = [mark for mark in found if mark.error_x.array is None]
+    score = summaries["b"].score
+    assert score.high is not None
+    assert stored[0].x[0] == score.value
+    assert stored[0].x[0] + stored[0].error_x.array[0] == pytest.approx(score.high)
+    assert [mark.marker.color for mark in stored] == [player_colour(place, "light") for place in (1, 1, 0, 0)]
+    assert all(mark.marker.symbol.endswith("-open") for mark in hollow)
+    assert min(mark.y[0] for mark in hollow) > max(mark.y[0] for mark in stored)
+    assert hollow[0].x[0] == 1.55
+
+
+def test_achievements_stand_by_how_often_they_are_unlocked(summaries: dict[str, Summary]):
+    figure = success_rates({"b": summaries["b"]}, ("b",), [], "dark")
+    (mark,) = marks(figure)
+    assert list(mark.x) == sorted(mark.x, reverse=True)
+    layout: Any = figure.layout
+    first = ACHIEVEMENTS.index(layout.yaxis.ticktext[0].replace(" ", "_"))
+    assert f"b in {summaries['b'].n_successes[first]} of 12 episodes" in mark.hovertext[0]
+    assert "95% interval" in mark.hovertext[0]
+
+
+def test_bars_hold_every_component_in_its_colour_and_sum_to_what_was_paid():
+    pays = {
+        "a": (ComponentPay("achievement", "wake_up", 4.0, 2.0, 0.8), ComponentPay("inventory", "drink", 1.0, 0.5, 0.2)),
+        "b": (ComponentPay("inventory", "drink", -3.0, -3.0, 1.0),),
+    }
+    bars = traces(component_bars(pays, False, "dark"))
+    assert {bar.name: list(bar.x) for bar in bars} == {"wake up unlock": [2.0, 0.0], "drink": [0.5, -3.0]}
+    colours = {bar.name: bar.marker.color for bar in bars}
+    assert colours["drink"] == component_colour("inventory", "drink", "dark")
+    shares = {bar.name: list(bar.x) for bar in traces(component_bars(pays, True, "dark"))}
+    assert shares["drink"] == [20.0, -100.0]
+
+
+def test_more_components_than_can_be_told_apart_are_others():
+    pays = {"a": tuple(ComponentPay("own", f"part {n}", 1.0, 1.0, 0.01) for n in range(100))}
+    bars = traces(component_bars(pays, False, "light"))
+    assert bars[-1].name == "others"
+    assert sum(bar.x[0] for bar in bars) == pytest.approx(100.0)
+
+
+def test_a_player_that_is_not_in_a_group_has_no_mark_there():
+    estimates = {
+        "easy": {"a": (Estimate(1.0, 0.5, 2.0), "")},
+        "hard": {"a": (Estimate(3.0), ""), "b": (Estimate(2.0), "")},
+    }
+    found = {mark.name: mark for mark in marks(dots_by_group(estimates, ["a", "b"], ("a", "b"), "x", "light"))}
+    assert (len(found["a"].x), len(found["b"].x)) == (2, 1)
+    assert list(found["a"].error_x.array) == [1.0, 0.0]
+
+
+def test_thinning_keeps_the_extremes_and_small_numbers_whole():
+    values = DRAW.normal(size=5_000)
+    few = thinned(values, np.arange(5_000), 100)
+    assert len(few) == 100
+    assert {values.argmin(), values.argmax()} <= set(few.tolist())
+    assert np.median(values[few]) == pytest.approx(np.median(values), abs=0.05)
+    assert thinned(values, np.arange(7), 100).tolist() == list(range(7))
+
+
+def test_every_point_carries_its_episode_and_the_two_returns_have_panels_of_their_own():
+    its, episodes = sample(5), [played(number) for number in range(5)]
+    rows = {"a": np.array([0, 2, 4])}
+    spreads = {"a": (distribution(its.shaped_returns[rows["a"]]), distribution(its.env_returns[rows["a"]]))}
+    points = [
+        mark for mark in marks(returns(its, episodes, rows, spreads, ("a",), "light")) if mark.customdata is not None
+    ]
+    assert [mark.xaxis for mark in points] == ["x", "x2"]
+    assert [row[0] for row in points[0].customdata] == ["episode-0", "episode-2", "episode-4"]
+    assert list(points[0].x) == (
+        2 * points[1].x if isinstance(points[1].x, np.ndarray) else [2 * x for x in points[1].x]
+    )
+    (cloud,) = marks(return_against_achievements(its, episodes, rows, ("a",), "light"))
+    assert [round(y) for y in cloud.y] == its.n_unlocked[rows["a"]].tolist()
+
+
+def test_unlock_times_are_drawn_for_those_that_came_and_paler_the_rarer():
+    never = UnlockTime(4, 0, None, None, None)
+    times = {
+        "a": [UnlockTime(4, 4, 5.0, 8.0, 9.0), UnlockTime(4, 2, 1.0, 2.0, 3.0), *[never] * (len(ACHIEVEMENTS) - 2)]
+    }
+    mark = marks(unlock_quartiles(times, ("a",), "light"))[0]
+    assert list(mark.x) == [2.0, 8.0]
+    assert list(mark.marker.opacity) == [0.5, 1.0]
+    assert "reached in 2 of 4 episodes (50%)" in mark.hovertext[0]
+
+
+def test_a_curve_is_a_stair_in_percent():
+    curve = unlock_curve(np.array([3.0, np.nan]), np.array([10, 10]), np.zeros(2, np.bool_))
+    (line,) = traces(unlock_curves("wake_up", {"a": curve}, {"a": 2}, ("a",), "dark"))
+    assert (list(line.x), list(line.y), line.line.shape) == ([0, 3, 10], [0.0, 50.0, 50.0], "hv")
+
+
+def test_names_of_a_trace_are_inert(summaries: dict[str, Summary]):
+    its, rows = sample(3), {HOSTILE: np.arange(3)}
+    spreads = {HOSTILE: (distribution(its.shaped_returns), distribution(its.env_returns))}
+    episodes = [played(number, policy=HOSTILE) for number in range(3)]
+    pays = {HOSTILE: (ComponentPay(HOSTILE, HOSTILE, 1.0, 1.0, 1.0),)}
+    curve = unlock_curve(np.array([3.0]), np.array([10]), np.zeros(1, np.bool_))
+    for figure in (
+        scores(summaries, (HOSTILE, "b"), published_rows()[:3], "light"),
+        success_rates(summaries, (HOSTILE, "b"), published_rows()[:3], "light"),
+        component_bars(pays, False, "light"),
+        returns(its, episodes, rows, spreads, (HOSTILE,), "light"),
+        return_against_achievements(its, episodes, rows, (HOSTILE,), "light"),
+        unlock_curves("wake_up", {HOSTILE: curve}, {HOSTILE: 1}, (HOSTILE,), "light"),
+    ):
+        assert "<a" not in str(figure.to_json()).replace("\\u003c", "<")
+
+
+def test_every_row_of_a_csv_is_as_long_as_its_heading(summaries: dict[str, Summary]):
+    pays = {"a": (ComponentPay("inventory", "drink", 1.0, 1.0, 1.0),)}
+    for table in (
+        scores_csv(summaries, published_rows()),
+        success_csv(summaries, published_rows()),
+        pay_csv(pays),
+    ):
+        assert len(table) > 1
+        assert {len(row) for row in table} == {len(table[0])}
+
+
+def test_intervals_in_words_say_what_they_are_made_from():
+    assert interval_text(Estimate(2.0, 1.5, 2.5)) == "1.5 – 2.5"
+    assert interval_text(Estimate(0.0, -1.0, 1.0), 2) == "−1.00 – 1.00"
+    assert interval_text(Estimate(2.0)) == "n/a"
+    assert with_interval(Estimate(2.0), 1) == "no interval: all episodes are of one seed"
+    assert with_interval(Estimate(1.0, 1.0, 1.0), 4) == "the same on all 4 seeds, so resampling shows no spread"
+    assert with_interval(Estimate(0.5, 0.2, 0.8), 9, 0, 100, "%") == "95% interval 20 – 80% over 9 seeds, rough"
+    assert with_interval(Estimate(0.5, 0.2, 0.8), 12, 0, 100, "%") == "95% interval 20 – 80% over 12 seeds"
+
+
+def test_what_differs_is_a_line_and_a_sentence_each():
+    found = [
+        Difference("reward configuration", (("a" * 16, {"x": 2, "y": 1}), ("b" * 16, {"y": 1}))),
+        Difference("world's area", (((64, 64), {"x": 2}), ((32, 32), {"y": 2}))),
+        Difference("time cap", ((3_600.0, {"x": 2}), (1.5, {"y": 2}))),
+        Difference("ended early", ((False, {"x": 2}), (True, {"y": 1}))),
+        Difference("policy settings", (((("model", "m" * 500),), {"x": 1}), ((("model", "n"),), {"x": 1}))),
+    ]
+    overlap = SeedOverlap({"x": (1, 2), "y": (2,)}, (2,))
+    title = unfair_title(found, overlap)
+    assert title.startswith("Not everything here was played alike: reward configuration, world's area, time cap")
+    assert title.endswith("seeds. Some episodes were cut short.")
+    reward, area, time_cap, early, settings, seeds = unfair_sentences(found, overlap, {"a" * 16: RewardConfig()})
+    assert reward.startswith("Reward configuration: aaaaaaaa: ")
+    assert "bbbbbbbb (y 1 episode)" in reward
+    assert "64×64 (x 2 episodes), 32×32 (y 2 episodes)" in area
+    assert "3,600 s (x 2 episodes), 1.5 s" in time_cap
+    assert early.startswith("Cut short: y 1 episode.")
+    assert len(settings) < 300 and "They are taken together here" in settings
+    assert seeds.startswith("Seeds: x 2, y 1; 1 in common.")
+    assert unfair_title([], SeedOverlap({"x": (1,)}, (1,))) == ""
+
+
+def test_a_correlation_or_its_absence_is_a_sentence():
+    assert "ρ = +0.50, 95% interval +0.20 to +0.70 (40 episodes on 20 seeds)" in correlation_sentence(
+        "a", RankCorrelation(40, 20, 0.5, 0.2, 0.7)
+    )
+    absent = correlation_sentence("a", RankCorrelation(4, 4, problem=NoCorrelation.SECOND_IS_CONSTANT))
+    assert absent == (
+        "a: n/a, because all its episodes unlocked the same number of achievements (4 episodes on 4 seeds)."
+    )
+    assert "one seed has no interval" in correlation_sentence("a", RankCorrelation(4, 1, 0.5))

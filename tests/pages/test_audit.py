@@ -1,0 +1,109 @@
+"""What the audit found stands on the episode's page and in the lab, each finding with a way to its frames."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.rollout import run_rollout
+from core.store import TraceStore
+from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from tests.pages.conftest import ROOT
+
+FARMED, HONEST = "a" * 32, "b" * 32
+
+
+@pytest.fixture(scope="module")
+def farmed_and_honest(recorded_folder: object, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database with one world, farmed for water and played honestly."""
+    path = tmp_path_factory.mktemp("audited") / "traces.db"
+    limits = Limits(max_steps=400, max_decisions=400)
+    reward = RewardConfig(strategy="per_achievement")
+    queued = tuple(
+        QueuedEpisode(name, EpisodeSpec(42, policy, 1, reward=reward, limits=limits))
+        for name, policy in ((FARMED, PolicySpec("farmer", {"farm": "water"})), (HONEST, PolicySpec("scripted")))
+    )
+    with TraceStore(f"sqlite:///{path}") as store:
+        store.create_run(Run("f" * 32, datetime.now(UTC), queued, name="Audited"))
+        while claimed := store.claim_next(worker="tests"):
+            run_id, episode = claimed
+            run_rollout(
+                episode.spec, episode_id=episode.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
+            )
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def audited(data_dir: object, farmed_and_honest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_DB_URL", farmed_and_honest)
+
+
+def opened(page: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    at = at.switch_page(page).run()
+    assert not at.exception
+    return at
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(element.value for kind in (at.text, at.markdown, at.caption) for element in kind)
+
+
+def badges(at: AppTest) -> str:
+    return "\n".join(str(element.proto) for element in at.get("badge")) + said(at)
+
+
+def ways(at: AppTest) -> list:
+    return [button for button in at.button if (button.key or "").startswith("audit-go-")]
+
+
+def test_a_farmed_episode_says_by_what_and_leads_to_its_frames(audited: None):
+    at = opened("pages/episode.py", id=FARMED, tab="Audit")
+    assert "A loop that pays" in said(at) or "loop" in said(at)
+    assert ways(at), "no way to a frame"
+    at = ways(at)[0].click().run()
+    assert not at.exception
+    assert at.session_state[f"seek:{FARMED}"]["step"] > 0
+
+
+def test_an_honest_episode_raises_no_alert(audited: None):
+    at = opened("pages/episode.py", id=HONEST, tab="Audit")
+    in_the_episode = said(at).split("In its reward configuration")[0]
+    assert "alert" not in in_the_episode.lower().split("in this episode")[-1]
+
+
+def test_the_configuration_is_said_to_have_a_loop_as_its_optimum(audited: None):
+    at = opened("pages/episode.py", id=HONEST, tab="Audit")
+    assert "Drinking" in said(at) and "100 steps" in said(at)
+
+
+def test_thresholds_change_what_is_found_and_go_back(audited: None):
+    at = opened("pages/episode.py", id=FARMED, tab="Audit")
+    found = len(ways(at))
+    at.number_input(key="audit_param_audit_loop_laps").set_value(1_000)
+    at = at.number_input(key="audit_param_audit_component_share").set_value(1.0).run()
+    assert not at.exception
+    assert len(ways(at)) < found
+    at = at.button(key="audit_defaults").click().run()
+    assert len(ways(at)) == found
+
+
+def test_the_lab_lists_who_farmed_and_shows_why(audited: None):
+    at = opened("pages/lab.py", view="Audit")
+    assert "1 of them raises an alert" in said(at)
+    (table,) = [frame.value for frame in at.dataframe if "Found" in frame.value or "what" in frame.value]
+    alerts = dict(zip(table["policy"], table["alerts"], strict=True))
+    assert alerts["farmer"] > 0 and alerts["scripted"] == 0
+    links = [link for link in at.get("page_link") if "Audit" in str(link.proto)]
+    assert links, "no link to a frame"
+
+
+def test_the_lab_names_configurations_that_can_be_farmed(audited: None):
+    at = opened("pages/lab.py", view="Audit")
+    titles = [block.label for block in at.expander]
+    assert any("2 episodes" in title and "alert" in title for title in titles)

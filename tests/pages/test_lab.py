@@ -1,0 +1,418 @@
+"""Lab, "What if": every edit is scored at once, and what it changes is named, from pairs down to decisions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.rescore import RewardArchive
+from core.rewards import RewardConfig, checked, to_document
+from core.settings import load_settings
+from core.store import EpisodeFilter, TraceStore
+from core.types import Limits
+from pages.components.lab.scope import fits
+from tests.pages.conftest import ROOT
+from tests.pages.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
+from tests.store.samples import make_run, record_episode
+
+DRINK = "lab_pays_achievement_count_collect_drink"
+NO_DRINK = RewardConfig(
+    "per_achievement", achievement_count_weights=DEFAULTS.achievement_count_weights | {"collect_drink": 0.0}
+)
+HOSTILE = "![x](http://example.org/x.png) <b>\u202e"
+
+
+@pytest.fixture
+def store(data_dir: Path) -> Iterator[TraceStore]:
+    with TraceStore.from_settings(load_settings()) as opened_store:
+        yield opened_store
+
+
+@pytest.fixture
+def pair(store: TraceStore) -> TraceStore:
+    """An honest and a farmed episode of one world."""
+    record_changes(store, "honest01", HONEST)
+    record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    return store
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/lab.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return clean(at.run())
+
+
+def clean(at: AppTest) -> AppTest:
+    assert not at.exception
+    return at
+
+
+def metrics(at: AppTest) -> dict[str, tuple[str, str]]:
+    return {metric.label: (metric.value, metric.delta) for metric in at.metric}
+
+
+def said(at: AppTest) -> str:
+    """Everything that stands on the page in sentences, Markdown's escapes taken away."""
+    kinds = (at.text, at.caption, at.markdown, at.info, at.warning, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
+
+
+def pay_nothing_for_drinking(at: AppTest) -> AppTest:
+    return clean(at.number_input(key=DRINK).set_value(0.0).run())
+
+
+def table(at: AppTest, column: str):
+    """The one table with that column."""
+    (found,) = [frame.value for frame in at.dataframe if column in frame.value.columns]
+    return found
+
+
+def button(at: AppTest, key: str):
+    return next(b for b in at.button if b.key == key)
+
+
+# ------------------------------------------------------------------------------------------- the way to the exploit
+
+
+def test_the_pair_that_pays_more_for_less_is_shown_before_anything_is_edited(pair: TraceStore):
+    at = opened()
+    assert "In **1** of 1 pair in the same world the episode with **fewer achievements earns more**" in said(at)
+    assert list(table(at, "second")["second"]) == ["farmer farmed01 · 1"]
+    assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in said(at)
+    assert at.number_input(key=DRINK).value == 0.06  # what pays most there can be changed there
+
+
+def test_one_number_swaps_the_pair(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
+    row = table(at, "first_returns").iloc[0]
+    assert (row["first"], row["second"]) == ("farmer farmed01", "scripted honest01")
+    assert row["first_returns"].startswith("+7.12 → +1.00")
+    assert "Swapped: farmer farmed01" in said(at)
+    assert "Changed:** collect drink, each time pays: 0.06 → 0." in said(at)
+
+
+def test_the_decisions_that_change_are_named_with_their_parts_and_a_link_to_their_frames(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    assert "collect drink count +5 × 0.06 → × 0" in said(at)
+    links = {
+        (link.proto.label, link.proto.query_string)
+        for link in at.get("page_link")
+        if link.proto.label.startswith("Dec")
+    }
+    assert ("Decision 1, step 2 →", "id=farmed01&step=2") in links
+    assert ("Decision 2, step 3 →", "id=honest01&step=3") in links
+    assert "farmer farmed01: −6.12 in 22 of 22 decisions" in said(at)
+    assert "… and 16 more that change less" in said(at)
+
+
+def test_the_edit_is_undone_with_one_click(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    clean(button(at, "lab_undo").click().run())
+    assert metrics(at)["Pairs"] == ("0", "of 1 swap")
+    assert at.number_input(key=DRINK).value == 0.06
+
+
+def test_figures_hold_both_returns_against_each_other(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    figures = metrics(at)
+    assert figures["Total return"] == ("+6.23", "−6.18")
+    assert figures["Mean return"][1] == "−3.09"
+    assert figures["Ranks"] == ("2", "of 2 change")
+    assert "Re-scored 27 decisions of 2 episodes in " in said(at)
+
+
+def test_other_rewards_of_every_strategy_can_be_tried(pair: TraceStore):
+    at = opened()
+    for strategy in ("consistent", "environment", "potential_based"):
+        clean(at.selectbox(key="lab_strategy").set_value(strategy).run())
+    assert at.selectbox(key="lab_param_strategy_potential_based_potential").value == "achievements"
+    clean(at.number_input(key="lab_param_strategy_potential_based_gamma").set_value(0.5).run())
+    assert "strategy: Per achievement → Potential-based" in said(at)
+
+
+def test_lambda_zero_is_said_to_count_as_one(pair: TraceStore):
+    at = clean(opened().number_input(key="lab_lambda").set_value(0.0).run())
+    assert "Lambda 0 counts as 1" in said(at)
+    assert metrics(at)["Total return"][1] == "0.00"
+
+
+def test_what_cannot_be_used_is_said_and_the_last_result_stays(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    clean(at.number_input(key="lab_lambda").set_value(1e101).run())
+    assert "lambda is 1e+101; give a finite number" in said(at)
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
+    assert button(at, "lab_launch").disabled
+
+
+# -------------------------------------------------------------------------------------------------- groups, warnings
+
+
+def test_episodes_alone_in_their_groups_are_said_to_have_no_advantage(pair: TraceStore):
+    at = opened()
+    assert metrics(at)["Advantages"] == ("n/a", "no groups")
+    at.session_state["lab_results"] = "Advantages"
+    clean(at.run())
+    assert (
+        "Each of the 2 episodes is alone in its group (seed and launch): launch several episodes per seed to get "
+        "advantages." in said(at)
+    )
+
+
+def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
+    record_group(store, "group", {"grouped1": HONEST, "grouped2": FARMED})
+    at = opened()
+    at.session_state["lab_results"] = "Advantages"
+    clean(at.run())
+    assert "No advantage changes its sign (1 group of several episodes)" in said(at)
+    at.session_state["lab_results"] = "Pairs"
+    at = pay_nothing_for_drinking(clean(at.run()))
+    at.session_state["lab_results"] = "Advantages"
+    clean(at.run())
+    assert metrics(at)["Advantages"] == ("2", "of 2 turn")
+    changes = table(at, "means")
+    assert sorted(zip(changes["before"], changes["after"], strict=True)) == [("+1.00", "−1.00"), ("−1.00", "+1.00")]
+    assert "GRPO compares an episode with its group" in said(at)
+
+
+def test_other_caps_and_rewards_in_play_are_warned_of(pair: TraceStore):
+    run = make_run("capped", ["capped01"], seed=13, limits=Limits(max_steps=5))
+    pair.create_run(run)
+    record_episode(pair, "capped01")
+    at = opened()
+    assert "Played under 2 different reward configurations, 2 different caps." in said(at)
+    assert "not on one scale" in said(at)
+    clean(at.selectbox(key="lab_compare_with").set_value("defaults").run())
+    assert "not on one scale" not in said(at)
+
+
+def test_without_two_episodes_of_one_world_the_way_to_some_is_shown(store: TraceStore):
+    record_changes(store, "honest01", HONEST, seed=1)
+    record_changes(store, "honest02", HONEST, seed=2)
+    at = opened()
+    assert "No two episodes here were played in the same world" in said(at)
+    assert "lab_example_pairs" in {b.key for b in at.button}
+
+
+def test_an_empty_store_offers_two_episodes_to_learn_from(store: TraceStore):
+    at = opened()
+    assert "lab_example_empty" in {b.key for b in at.button}
+
+
+def test_what_is_loaded_waits_and_cannot_be_read_is_counted(pair: TraceStore):
+    pair.create_run(make_run("waiting", ["waiting01", "waiting02"]))
+    assert "2 episodes with 27 decisions; 2 more join when they are over" in said(opened())
+
+
+def test_a_damaged_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    whole = TraceStore.archive_part
+
+    def damaged(self: TraceStore, ids: object):
+        part = whole(self, [name for name in ids if name != "farmed01"])  # type: ignore[attr-defined]
+        lost = type("Lost", (), {"id": "farmed01", "problem": f"It is damaged: {HOSTILE}"})()
+        return type(part)(part.episodes, part.facts, (lost,))
+
+    monkeypatch.setattr(TraceStore, "archive_part", damaged)
+    at = opened()
+    assert "1 episode with 5 decisions" in said(at)
+    assert "farmed01: It is damaged" in said(at)
+    assert "\u202e" not in said(at)
+
+
+# ------------------------------------------------------------------------------------------------------------- scope
+
+
+def test_a_link_to_an_episode_starts_from_what_it_was_played_with(store: TraceStore):
+    record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
+    record_changes(store, "honest01", HONEST)
+    at = opened(episode="doubled1")
+    assert at.number_input(key="lab_lambda").value == 2.0
+    assert metrics(at) == {"Return": ("+10.58", "0.00")}
+    assert "Re-scored 5 decisions of 1 of 2 episodes" in said(at)
+    clean(at.number_input(key="lab_lambda").set_value(1.0).run())
+    assert metrics(at) == {"Return": ("+5.29", "−5.29")}
+    assert "λ 2 → 1" in said(at)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [("", "Give an episode's id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is not over yet")],
+)
+def test_an_episode_that_cannot_be_scored_is_said(pair: TraceStore, asked: str, answer: str):
+    pair.create_run(make_run("waiting", ["waiting01"]))
+    at = opened(scope="One episode", episode=asked)
+    assert answer in said(at)
+    assert "![x](" not in "".join(element.value for element in at.info)
+
+
+def test_a_selection_takes_the_filters_of_the_traces_page(pair: TraceStore):
+    at = opened(scope="A selection", policy="farmer")
+    assert metrics(at) == {"Return": ("+7.12", "0.00")}
+    at = opened(scope="A selection", seeds="99")
+    assert "No episode that is over fits these filters" in said(at)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        EpisodeFilter(),
+        EpisodeFilter(policies=("farmer",)),
+        EpisodeFilter(seeds=(13, 7)),
+        EpisodeFilter(seeds=(7,)),
+        EpisodeFilter(achievements=("collect_drink",)),
+        EpisodeFilter(achievements=("collect_drink", "wake_up")),
+        EpisodeFilter(achievements=("collect_diamond",)),
+        EpisodeFilter(min_reward=6.0),
+        EpisodeFilter(max_reward=6.0),
+        EpisodeFilter(run_id="run-of-honest01"),
+    ],
+)
+def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore, wanted: EpisodeFilter):
+    stored = RewardArchive(pair).refresh()
+    fitting = {
+        episode.id
+        for episode, facts in zip(stored.episodes, stored.columns.episodes, strict=True)
+        if fits(episode, facts, wanted)
+    }
+    assert fitting == {row.id for row in pair.episodes(wanted).rows}
+
+
+# ----------------------------------------------------------------------------------- saved, taken along, launched with
+
+
+def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    at.text_input(key="lab_save_name").set_value("  no pay for drinking ")
+    at.checkbox(key="lab_save_returns").check()
+    clean(button(at, "lab_save").click().run())
+    (saved,) = pair.saved_rewards()
+    assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked(NO_DRINK), 2)
+    assert pair.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
+    assert "Saved as “no pay for drinking”. The returns of 2 episodes are kept with it." in said(at)
+    assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
+    assert "Nothing is changed yet" in said(at)
+    assert pair.episode("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
+
+
+def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):
+    pair.save_reward("taken", checked(DEFAULTS))
+    at = pay_nothing_for_drinking(opened())
+    for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
+        at.text_input(key="lab_save_name").set_value(name)
+        clean(button(at, "lab_save").click().run())
+        assert answer in said(at)
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
+
+
+def test_saved_rewards_are_started_from_compared_with_and_deleted(pair: TraceStore):
+    pair.save_reward(HOSTILE.replace("\u202e", ""), checked(NO_DRINK))
+    pair.save_reward("defaults again", checked(DEFAULTS))
+    name = HOSTILE.replace("\u202e", "")
+    at = opened()
+    clean(at.selectbox(key="lab_start").set_value(f"saved:{name}").run())
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
+    clean(at.selectbox(key="lab_compare_with").set_value("saved:defaults again").run())
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
+    assert "The two differ in: collect drink, each time pays: 0.06 → 0" in said(at)
+    clean(at.selectbox(key="lab_compare_with").set_value(f"saved:{name}").run())
+    assert metrics(at)["Pairs"] == ("0", "of 1 swap")
+    clean(button(at, "lab_forget").click().run())
+    assert [entry.name for entry in pair.saved_rewards()] == ["defaults again"]
+    assert at.selectbox(key="lab_compare_with").value == "played"
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the form still says it
+    assert "![x](" not in "".join(c.value for c in at.caption)
+
+
+def test_a_run_can_be_started_from(store: TraceStore):
+    record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
+    at = opened()
+    clean(at.selectbox(key="lab_start").set_value("run:run-of-doubled1").run())
+    assert at.number_input(key="lab_lambda").value == 2.0
+
+
+def test_a_trainers_json_is_imported_and_another_text_is_answered(pair: TraceStore):
+    at = opened()
+    at.text_area(key="lab_pasted").set_value('{"weigths": {}}')
+    clean(button(at, "lab_use_pasted").click().run())
+    assert 'did you mean "weights"?' in said(at)
+    at.text_area(key="lab_pasted").set_value(to_document(NO_DRINK))
+    clean(button(at, "lab_use_pasted").click().run())
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
+    assert at.selectbox(key="lab_start").value == "imported"
+
+
+def test_a_mode_that_pays_nothing_and_names_of_another_game_are_carried_and_said(pair: TraceStore):
+    at = opened()
+    config = RewardConfig("per_achievement", mode="off", inventory_weights={"bow": 1.0})
+    at.text_area(key="lab_pasted").set_value(to_document(config))
+    clean(button(at, "lab_use_pasted").click().run())
+    assert "The mode of this configuration is “off”" in said(at)
+    assert metrics(at)["Total return"][0] == "0.00"
+    clean(button(at, "lab_activate").click().run())
+    assert metrics(at)["Total return"][0] == "+12.41"
+
+
+def test_rewards_are_launched_with(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    clean(button(at, "lab_launch").click().run())
+    assert at.title[0].value == "Launch"
+    assert at.selectbox(key="launch_start").value == "lab"
+    (summary,) = [e.proto.body for e in at.get("html") if "cs-summary" in e.proto.body and "<div" in e.proto.body]
+    assert checked(NO_DRINK).config_hash in summary
+
+
+def test_launch_starts_from_saved_rewards(pair: TraceStore):
+    pair.save_reward("no drinking", checked(NO_DRINK))
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/launch.py")
+    clean(at.run())
+    clean(at.selectbox(key="launch_start").set_value("saved:no drinking").run())
+    (summary,) = [e.proto.body for e in at.get("html") if "cs-summary" in e.proto.body and "<div" in e.proto.body]
+    assert checked(NO_DRINK).config_hash in summary
+
+
+def test_the_two_forms_share_nothing(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    clean(at.switch_page("pages/launch.py").run())
+    assert at.number_input(key="launch_lambda").value == 1.0
+    (summary,) = [e.proto.body for e in at.get("html") if "cs-summary" in e.proto.body and "<div" in e.proto.body]
+    assert checked(DEFAULTS).config_hash in summary
+    clean(at.switch_page("pages/lab.py").run())
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # and what was edited is still there
+
+
+def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_them(pair: TraceStore):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/launch.py")
+    at.query_params["strategy"] = "potential_based"
+    at.query_params["potential_based.potential"] = "vitals"
+    at.query_params["potential_based.gamma"] = "0.995"
+    clean(at.run())
+    assert at.selectbox(key="launch_param_strategy_potential_based_potential").value == "vitals"
+    assert at.number_input(key="launch_param_strategy_potential_based_gamma").value == 0.995
+    (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
+    assert address["fields"]["potential_based.gamma"] == "0.995"
+    assert address["fields"]["potential_based.potential"] == "vitals"
+    assert "potential_based.scale" not in address["fields"]
+
+
+def test_a_parameter_of_a_link_that_cannot_be_used_is_said(pair: TraceStore):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/launch.py")
+    at.query_params["strategy"] = "potential_based"
+    at.query_params["potential_based.gamma"] = "7"
+    at.query_params["potential_based.potential"] = "vitalz"
+    clean(at.run())
+    warnings = "".join(warning.value for warning in at.warning).replace("\\", "")
+    assert "it is not a number from 0 to 1" in warnings
+    assert 'did you mean "vitals"?' in warnings

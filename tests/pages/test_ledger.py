@@ -1,0 +1,281 @@
+"""Ledger: decisions by components as a table, a heat map and curves, what is to come, and whether the books agree."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+
+from core.ledger import Ledger, reward_to_go
+from core.store import TraceStore
+from core.types import RewardBreakdown, RewardComponent
+from pages.components.ledger_charts import MOST_COLUMNS, MOST_CURVES, MOST_ROWS, Binned, ToGo, curves, heat_map
+from pages.components.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
+from pages.components.sentences import paid_sentence
+from pages.components.track import Track
+from tests.pages.test_cursor import decision
+from tests.pages.test_episode import SCRIPTED, button, go_to, markdown, opened, selector, texts
+
+HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png">'
+
+
+def on_ledger(view: str = "Table", **query: str) -> AppTest:
+    at = opened(id=SCRIPTED, tab="Ledger", ledger=view, **query)
+    assert not at.exception
+    return at
+
+
+def captions(at: AppTest) -> str:
+    return "\n".join(caption.value for caption in at.caption)
+
+
+def charts(at: AppTest) -> int:
+    return len(at.get("plotly_chart"))
+
+
+def tampered(store: TraceStore, statement: str, **values: object) -> None:
+    with store._database.writing() as connection:
+        connection.execute(sa.text(statement), values)
+
+
+def one_more(store: TraceStore, index: int, by: float = 0.5) -> None:
+    """Another reward than its parts come to in one decision."""
+    its = "SELECT id FROM episodes WHERE uuid = :uuid"
+    tampered(
+        store,
+        f"UPDATE decisions SET reward = reward + :by WHERE idx = :idx AND episode_id = ({its})",
+        by=by,
+        idx=index,
+        uuid=SCRIPTED,
+    )
+
+
+# -------------------------------------------------------------------------------------------- on the page
+
+
+def test_every_view_draws_and_is_in_the_address(recorded: TraceStore):
+    assert (charts(on_ledger("Table")), charts(on_ledger("Heat map")), charts(on_ledger("Curves"))) == (0, 1, 1)
+
+
+def test_the_books_of_a_recorded_episode_agree_and_that_is_said_quietly(recorded: TraceStore):
+    at = on_ledger()
+    count = len(recorded.decisions(SCRIPTED))
+    assert f"All {count} decisions agree: λ times the sum of the parts is the logged reward." in captions(at)
+    assert "do not agree" not in markdown(at)
+
+
+def test_books_that_do_not_agree_are_a_red_line_with_the_way_to_the_first_place(recorded: TraceStore):
+    one_more(recorded, 9)
+    one_more(recorded, 5)
+    at = on_ledger(step="1")
+    assert ":red[**The books do not agree.** Decision 5 was logged as" in markdown(at)
+    assert "decisions agree" not in captions(at)
+    button(at, "go-to-mismatch").click().run()
+    assert selector(at).value == 5
+
+
+def test_what_is_to_come_is_summed_from_the_decision_to_the_end(recorded: TraceStore):
+    rewards = recorded.decisions(SCRIPTED)
+    at = on_ledger()
+    go_to(at, 4)
+    shaped = sum(row.reward for row in rewards[4:])
+    env = sum(row.env_reward for row in rewards[4:])
+    assert f"From decision 4 to the end: shaped {shaped:+.2f}, environment {env:+.2f}." in captions(at)
+
+
+def test_gamma_discounts_what_is_to_come(recorded: TraceStore):
+    at = on_ledger(to_go_gamma="0.5")
+    shaped = reward_to_go([row.reward for row in recorded.decisions(SCRIPTED)], 0.5)[0]
+    assert f"discounted by γ 0.5: shaped {shaped:+.2f}" in captions(at)
+
+
+def test_the_table_is_given_to_the_page_with_the_current_decision(recorded: TraceStore):
+    at = on_ledger(step="20")
+    (table,) = [each for each in at.get("bidi_component") if "ledger_table" in each.proto.component_name]
+    sent = json.loads(table.proto.json)
+    assert sent["current"] == selector(at).value
+    assert sent["current"] in [row["decision"] for row in sent["rows"]]
+
+
+def test_an_episode_that_paid_nothing_says_so(recorded: TraceStore):
+    tampered(recorded, "DELETE FROM reward_components")
+    tampered(recorded, "UPDATE decisions SET reward = 0")
+    for view in ("Table", "Heat map", "Curves"):
+        assert "No component paid anything in this episode." in texts(on_ledger(view))
+
+
+def test_a_reward_that_nobody_can_sum_is_a_sentence(recorded: TraceStore):
+    tampered(recorded, "UPDATE reward_components SET value = 9e999 WHERE k = 0")
+    for view in ("Table", "Heat map", "Curves"):
+        at = on_ledger(view)
+        assert "The books do not agree." in markdown(at)
+        assert any("cannot be summed or drawn" in text for text in texts(at))
+
+
+def test_names_from_a_trace_are_never_read_as_markdown(recorded: TraceStore):
+    tampered(recorded, "UPDATE component_types SET name = name || :hostile, kind = kind || :hostile", hostile=HOSTILE)
+    for view in ("Table", "Heat map", "Curves"):
+        at = on_ledger(view)
+        assert "example.org" not in markdown(at)
+        assert all("<img" not in chart.proto.spec for chart in at.get("plotly_chart"))
+
+
+# ----------------------------------------------------------------------------------------------- its parts
+
+
+def part(name: str, value: float, kind: str = "inventory") -> RewardComponent:
+    return RewardComponent(kind, name, 1, value, value)
+
+
+def paid(*parts: RewardComponent, by: float = 1.0) -> RewardBreakdown:
+    return RewardBreakdown("mine", by, parts)
+
+
+def track_of(breakdowns: list[RewardBreakdown]) -> Track:
+    decisions = tuple(
+        replace(decision(at, at, at + 1), reward=each.total, env_reward=0.1 * (at % 3))
+        for at, each in enumerate(breakdowns)
+    )
+    return Track(None, decisions, None, "", (), {}, (), (), None, tuple(breakdowns))
+
+
+def long_episode(n: int = 10_000, names: int = 40) -> list[RewardBreakdown]:
+    draw = np.random.default_rng(0)
+    return [
+        paid(part(f"thing {draw.integers(names)}", float(draw.normal()))) if draw.random() < 0.3 else paid()
+        for _ in range(n)
+    ]
+
+
+def traces(figure: go.Figure) -> tuple[Any, ...]:
+    return tuple(figure.data)
+
+
+def targets(figure: go.Figure) -> dict[str, list[list[int | None]]]:
+    return figure.to_dict()["layout"]["meta"]["decisions"]
+
+
+def test_the_table_holds_the_current_decision_among_those_around_it_that_paid():
+    breakdowns = [paid(part("wood", 0.1)) if at % 10 == 0 else paid() for at in range(1_000)]
+    ledger = Ledger.of(breakdowns)
+    assert decisions_around(ledger, 505) == sorted([*range(440, 581, 10), 505])
+    assert decisions_around(ledger, 500) == list(range(430, 581, 10))
+    assert decisions_around(ledger, 0) == list(range(0, 160, 10))
+    assert decisions_around(ledger, 999) == [*range(850, 1_000, 10), 999]
+    assert all(len(decisions_around(ledger, current)) == ROWS for current in range(0, 1_000, 7))
+
+
+def test_the_table_of_a_long_episode_stays_small():
+    track = track_of(long_episode())
+    logged = np.array([row.reward for row in track.decisions])
+    columns, rows = table_of(track, logged, reward_to_go(logged), 5_000, "dark")
+    assert len(rows) == ROWS
+    assert len(columns) <= ROWS
+
+
+def test_a_cell_says_what_was_paid_and_why():
+    breakdowns = [paid(part("wood", 0.1), part("health", 0.001), by=0.5), paid()]
+    track = track_of(breakdowns)
+    logged = np.array([row.reward for row in track.decisions])
+    columns, (first, second) = table_of(track, logged, reward_to_go(logged), 1, "light")
+    assert [column.name for column in columns] == ["health", "wood"]
+    assert [cell.text for cell in first.cells] == ["+0.0005", "+0.05"]
+    assert first.cells[1].says == paid_sentence(0, breakdowns[0].components[0], 0.5)
+    assert first.cells[1].says == "decision 0: λ 0.5 × wood +1 in inventory × 0.10 = +0.05"
+    assert (first.shaped, second.cells, second.shaped, second.env) == ("+0.05", (), "0.00", "+0.10")
+
+
+def test_the_heat_map_of_a_long_episode_has_few_cells_and_says_where_a_click_goes():
+    track = track_of(long_episode())
+    env = np.array([row.env_reward for row in track.decisions])
+    figure, bins = heat_map(track.ledger, track.breakdowns, env, 5_000, "dark")
+    cells, bars = traces(figure)
+    assert bins.size == 84
+    assert len(cells.x) == len(bars.x) <= MOST_COLUMNS
+    assert len(cells.z) == MOST_ROWS + 1  # the last for all others
+    assert len(str(figure.to_json())) < 400_000
+    rows = targets(figure)["xy"]
+    strongest = np.abs(track.ledger.paid[: bins.size])
+    kept = [at for at in range(len(track.ledger.columns)) if strongest[:, at].any()]
+    assert kept
+    for row, line in zip(rows, cells.z, strict=True):
+        assert [target is not None for target in row][:50] == [place is not None for place in line][:50]
+    assert all(start * bins.size <= target < (start + 1) * bins.size for start, target in picked(rows[0]))
+
+
+def picked(row: list[int | None]) -> list[tuple[int, int]]:
+    return [(at, target) for at, target in enumerate(row) if target is not None]
+
+
+def test_a_cell_of_the_heat_map_leads_to_the_decision_that_paid_most():
+    breakdowns = [paid() for _ in range(2 * MOST_COLUMNS)]
+    breakdowns[4], breakdowns[5] = paid(part("wood", 0.1)), paid(part("wood", 0.3))
+    figure, bins = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MOST_COLUMNS), 0, "light")
+    assert bins.size == 2
+    assert picked(targets(figure)["xy"][0]) == [(2, 5)]
+    (says,) = [text for text in traces(figure)[0].hovertext[0] if text]
+    assert says.startswith("<b>decisions 4–5</b>: wood in inventory +0.40")
+    assert "decision 5: wood +1 in inventory × 0.30 = +0.3" in says
+
+
+def test_what_was_taken_away_stands_on_the_other_side_of_nothing():
+    breakdowns = [paid(part("wood", 1.0)), paid(part("wood", -1.0)), paid()]
+    cells = traces(heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(3), 0, "light")[0])[0]
+    more, less, nothing = cells.z[0]
+    assert less < 0.5 < more
+    assert nothing is None
+
+
+def test_the_environment_stands_on_its_own_axis_in_every_figure():
+    breakdowns = long_episode(200)
+    env, ledger = np.arange(200.0), Ledger.of(breakdowns)
+    *others, bars = traces(heat_map(ledger, breakdowns, env, 3, "light")[0])
+    assert bars.yaxis == "y2"
+    assert all(trace.yaxis != "y2" for trace in others)
+    lines = traces(curves(ledger, env, ToGo(reward_to_go(ledger.totals), reward_to_go(env)), 3, "light"))
+    assert [line.name for line in lines if line.yaxis == "y3"] == ["environment", "environment, to go"]
+    assert [line.name for line in lines if line.yaxis == "y2"] == ["shaped, to go"]
+
+
+def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
+    ledger, env = Ledger.of(long_episode(500)), np.ones(500)
+    to_go = ToGo(reward_to_go(ledger.totals), reward_to_go(env))
+    *lines, shaped, paid_by_env, env_to_go = traces(curves(ledger, env, to_go, 3, "light"))
+    assert len(lines) == MOST_CURVES + 1
+    assert sum(line.y[-1] for line in lines) == pytest.approx(ledger.totals.sum(), abs=1e-3)
+    assert (paid_by_env.x[-1], paid_by_env.y[-1]) == (499, 500.0)
+    assert shaped.y[0] == pytest.approx(ledger.totals.sum(), abs=1e-3)
+    assert (env_to_go.y[0], env_to_go.y[-1]) == (500.0, 1.0)
+
+
+def test_bins_cover_every_decision_once():
+    for n in (1, 2, 119, 120, 121, 9_999):
+        bins = Binned.of(n)
+        assert bins.sums(np.ones(n)).sum() == n
+        assert len(bins.starts) <= MOST_COLUMNS
+    assert Binned.of(121).words(60) == "decision 120"
+    assert Binned.of(9_999).words(1) == "decisions 84–167"
+
+
+def test_the_data_behind_the_charts_holds_every_decision_and_adds_up():
+    track = track_of(long_episode(300, names=3))
+    head, *rows = ledger_csv(track)
+    assert head == [
+        *("decision", "first_step", "end_step"),
+        *(f"inventory: thing {at}" for at in range(3)),
+        *("shaped_reward", "environment_reward"),
+    ]
+    assert len(rows) == 300
+    for row in rows:
+        *_, a, b, c, shaped, _ = [float(cell or 0) for cell in row]
+        assert a + b + c == pytest.approx(shaped)
+    to_go = reward_to_go(track.ledger.totals)
+    head, first, *_, last = curves_csv(track, ToGo(to_go, to_go))
+    assert head[-4:] == ["shaped_return", "environment_return", "shaped_to_go", "environment_to_go"]
+    assert float(last[-4] or 0) == pytest.approx(float(first[-2] or 0)) == pytest.approx(track.ledger.totals.sum())

@@ -1,0 +1,180 @@
+"""No page says a piece of a key, however calls failed; one that lies in Streamlit's secrets is found by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+from core.settings import load_settings, secret
+from core.store import DecisionSummary, TraceStore
+from core.types import ModelProfile
+from tests.jobs.launches import wait_until_over
+from tests.pages.conftest import ROOT
+from tests.pages.model_episodes import EPISODE, KEY, RUN, record, thinks
+from tests.pages.test_launch import address, checked, described
+from tests.pages.test_launch import opened as opened_launch
+from tests.policies.llm.server import ModelServer, Reply, calls, says
+
+KEY_NAME = "A_MODELS_KEY"
+
+# What servers echo of a key, in every place where something of an answer is kept; the last one ends the episode.
+FAULTS: list[Reply] = [
+    says(thinks("noop", KEY, reasoning=f"my key is {KEY}", content=KEY), x_request_id=KEY, x_ratelimit_key=KEY),
+    says({**thinks("noop"), "model": KEY}),
+    says({"choices": [{"message": {"content": f"the key {KEY[:9]}...{KEY[-7:]}"}, "finish_reason": KEY}]}),
+    says({"choices": [], "note": KEY}),
+    says(f"<html>{KEY}</html>", 502, x_request_id=KEY[3:12]),
+    says({"error": {"message": f"{KEY} is sent too often", "code": KEY}}, 429, Retry_After="0"),
+    says({"error": {"message": f"{KEY[:12]} asks for too much", "code": "context_length_exceeded"}}, 400),
+    says({"error": {"message": f"Incorrect API key provided: {KEY}.", "type": KEY}}, 401),
+]
+
+
+def opened(page: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    at = at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    return at
+
+
+def everything(at: AppTest) -> str:
+    """All that is sent to the browser, and all that the session keeps for its widgets."""
+    sent = "\n".join(str(element.proto) for element in (*at.main, *at.sidebar))
+    return f"{sent}\n{at.session_state!r}\n{at.query_params}"
+
+
+def pieces(text: str) -> list[str]:
+    return [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in text]
+
+
+@pytest.fixture
+def failed(data_dir: Path) -> Iterator[TraceStore]:
+    """An episode whose every call went wrong in another way, each answer echoing the key."""
+    with TraceStore.from_settings(load_settings()) as store:
+        store.save_seed_description(described(0, trees=12))
+        store.save_model_profile(ModelProfile("local", "http://127.0.0.1:9", "tiny-model", KEY_NAME))
+        record(
+            store,
+            FAULTS,
+            decisions=len(FAULTS),
+            key_name=KEY_NAME,
+            key=KEY,
+            profile="local",
+            on_bad_call="noop",
+            http_retries=0,
+        )
+        decisions = store.load_episode(EPISODE).decisions
+        assert len(decisions) == len(FAULTS) and decisions[-1].error is not None
+        yield store
+
+
+def test_the_search_would_find_a_piece(failed: TraceStore):
+    assert pieces(f"x{KEY[4:10]}y") == [KEY[4:10]]
+    assert "tiny-model" in everything(opened("episode", id=EPISODE, tab="Model"))
+
+
+@pytest.mark.parametrize("page", ["run", "traces", "launch", "present"])
+def test_no_page_says_a_piece_of_a_key(failed: TraceStore, page: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_NAME, KEY)  # the dashboard has it
+    query = {"run": {"id": RUN}, "traces": {"run": RUN}, "launch": {"by": "llm", "profile": "local"}}
+    assert pieces(everything(opened(page, **query.get(page, {"id": EPISODE})))) == []
+
+
+def test_the_list_of_runs_says_none(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_NAME, KEY)
+    at = opened("run")
+    assert any(link.proto.label == "**A model**" for link in at.get("page_link"))
+    assert pieces(everything(at)) == []
+
+
+def opened_episode(tab: str, decision: DecisionSummary) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.query_params["id"] = EPISODE
+    at.query_params["step"] = str(decision.step_end)
+    at.session_state["tab"] = tab
+    at.run()
+    at = at.switch_page("pages/episode.py").run()
+    if decision.step_end == decision.step_start:  # one that led to no step is gone to by its number
+        at.number_input(key=f"decision-{EPISODE}").set_value(decision.index)
+        at = at.button(key=f"go-{EPISODE}").click().run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize("tab", ["Model", "Tool call"])
+def test_no_call_of_the_episode_says_a_piece_of_it(failed: TraceStore, tab: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_NAME, KEY)
+    for decision in failed.decisions(EPISODE):
+        assert pieces(everything(opened_episode(tab, decision))) == [], f"decision {decision.index}"
+
+
+def test_no_other_tab_of_the_episode_says_a_piece_of_it(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_NAME, KEY)
+    last = failed.decisions(EPISODE)[-1]
+    tabs = [tab.label for tab in opened_episode("Reward", last).tabs]
+    assert "Timing" in tabs
+    for tab in tabs:
+        assert pieces(everything(opened_episode(tab, last))) == [], tab
+
+
+def test_a_test_of_the_connection_that_fails_says_none(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_NAME, KEY)
+    for fault in FAULTS:
+        with ModelServer([fault]) as server:
+            failed.save_model_profile(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
+            at = opened("launch", by="llm", profile="local")
+            at = at.button(key="launch_llm_try").click().run()
+            assert not at.exception
+            assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
+        assert pieces(everything(at)) == []
+
+
+# --------------------------------------------------------------------------------------- Streamlit's own secrets
+
+
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A secrets file with the key in it, which is nowhere else."""
+    monkeypatch.delenv(KEY_NAME, raising=False)
+    file = tmp_path / "secrets.toml"
+    file.write_text(f'{KEY_NAME} = "{KEY}"\n[section]\n{KEY_NAME}_TOO = "{KEY}"\n', encoding="utf-8")
+    before = config.get_option("secrets.files")
+    st.secrets._reset()
+    config.set_option("secrets.files", [str(file)])
+    yield file
+    st.secrets._reset()  # takes the key out of the environment again
+    config.set_option("secrets.files", before)
+
+
+def test_a_key_in_streamlits_secrets_is_found_by_its_name(data_dir: Path, secrets: Path):
+    with TraceStore.from_settings(load_settings()) as store, ModelServer([says(calls("noop"))]) as server:
+        store.save_seed_description(described(0, trees=12))
+        store.save_model_profile(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
+        assert secret(KEY_NAME) == ""  # it is read from the file only
+        at = opened_launch("0", by="llm", profile="local", max_decisions="1")
+        assert any("✓ set here" in str(element.proto) for element in (*at.get("badge"), *at.markdown))
+        checked(at.button(key="launch_llm_try").click().run())
+        assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
+        assert pieces(everything(at)) == []
+
+        at.button(key="launch_now").click().run()  # and a worker finds it too
+        (summary,) = wait_until_over(store, address(at, "id"))
+        assert summary.n_decisions == 1 and summary.error is None
+        assert server.requests[1][1]["authorization"] == f"Bearer {KEY}"
+        assert pieces(repr(store.load_episode(summary.id)) + repr(store.run(summary.run_id))) == []
+
+
+def test_a_name_that_the_secrets_do_not_hold_is_not_set(data_dir: Path, secrets: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        store.save_seed_description(described(0, trees=12))
+        store.save_model_profile(ModelProfile("local", "http://127.0.0.1:9", "tiny-model", f"{KEY_NAME}_TOO"))
+        at = opened_launch("0", by="llm", profile="local")
+        assert any("✕ not set here" in str(element.proto) for element in (*at.get("badge"), *at.markdown))

@@ -1,0 +1,104 @@
+"""No six characters of a key stay in anything that came back, however a server wrote them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.policies.llm.endpoint import NO_KEY
+from core.policies.llm.redaction import KeyRemover
+from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response
+
+KEY = "sk-proj-a1B2c3D4e5F6g7H8/+=="
+
+
+def pieces(text: str, key: str = KEY) -> list[str]:
+    return [key[at : at + 6] for at in range(len(key) - 5) if key[at : at + 6] in text]
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(character):04x}" for character in text)
+
+
+def meaning(text: str) -> str:
+    """What a reader of JSON makes of it, however often it is escaped."""
+    for _ in range(4):
+        text = text.replace("\\\\", "\\").replace("\\/", "/")
+        for character in set(KEY):
+            text = text.replace(escaped(character), character)
+    return text
+
+
+def response(**message: Any) -> dict[str, Any]:
+    return {"status": 200, "headers": {}, "body": {"model": "m", "choices": [{"message": message}]}}
+
+
+def cleaned(answer: dict[str, Any]) -> ParsedResponse:
+    return KeyRemover(KEY).parsed(parse_response(answer))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Incorrect API key provided: {KEY}.",
+        f"Incorrect API key provided: {KEY[:10]}*****{KEY[-7:]}",
+        f"{KEY}{KEY}",
+        f"x{KEY[3:9]}y",
+        json.dumps({"said": KEY}).replace("/", "\\/"),
+        f'{{"said": "{escaped(KEY)}"}}',
+        f'{{"said": "{escaped(KEY[:4])}{KEY[4:8]}{escaped(KEY[8])}{KEY[9:]}"}}',
+        json.dumps({"arguments": json.dumps({"said": KEY}).replace(KEY, escaped(KEY))}),
+        json.dumps({"a": json.dumps({"b": json.dumps({"said": KEY}).replace("/", "\\/")})}),
+        "nothing of it",
+    ],
+)
+def test_no_six_characters_of_a_key_stay_in_a_text(text: str):
+    result = KeyRemover(KEY).text(text)
+    assert not pieces(result) and not pieces(meaning(result))
+    assert result == text or "[key removed]" in result
+
+
+def test_what_is_around_a_key_stays():
+    remover = KeyRemover(KEY)
+    assert remover.text(f"before {KEY} after") == "before [key removed] after"
+    assert remover.text(f'"before {escaped(KEY)} \\n after"') == '"before [key removed] \\n after"'
+
+
+def test_a_short_key_is_taken_out_whole():
+    assert KeyRemover("abc1").text("abc1, abc and bc1") == "[key removed], abc and bc1"
+
+
+def test_no_key_takes_nothing_out():
+    assert KeyRemover(NO_KEY).text(f"{NO_KEY} {KEY}") == f"{NO_KEY} {KEY}"
+    assert KeyRemover("").text("text") == "text"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        response(content=[{"type": "text", "text": KEY[at : at + 3]} for at in range(0, len(KEY), 3)]),
+        response(content=f"{KEY[:5]}<think>no</think>{KEY[5:10]}<think>no</think>{KEY[10:]}"),
+        response(content="", reasoning_content=[{"type": "text", "text": part} for part in (KEY[:5], KEY[5:])]),
+        response(tool_calls=[{"id": KEY, "function": {"name": KEY, "arguments": {"actions": [KEY, "noop"]}}}]),
+        response(tool_calls=[{"function": {"name": TOOL_NAME, "arguments": {"actions": [KEY], "reasoning": KEY}}}]),
+        {"status": 200, "headers": {}, "body": {"model": KEY, "id": KEY, "choices": [{"finish_reason": KEY}]}},
+        {"status": 400, "headers": {}, "body": {"error": {"message": KEY, "code": "tool_use_failed"}}},
+        {
+            "status": 200,
+            "headers": {},
+            "stream": [{"choices": [{"index": 0, "delta": {"content": KEY[at : at + 3]}}]} for at in range(0, 28, 3)],
+        },
+    ],
+)
+def test_pieces_that_reading_joins_are_found(answer: dict[str, Any]):
+    assert not pieces(repr(cleaned(answer)))
+
+
+def test_a_key_that_looks_like_the_tools_name_hides_no_call():
+    key = f"{TOOL_NAME}-noop-key"
+    call = {"function": {"name": TOOL_NAME, "arguments": {"actions": ["noop"]}}}
+    parsed = KeyRemover(key).parsed(parse_response(response(tool_calls=[call])))
+    assert parsed.error_kind is None and parsed.actions == ("noop",)
+    assert parsed.tool_calls[0].name == TOOL_NAME

@@ -1,0 +1,151 @@
+"""What goes over the wire and what does not; answers of no use; and that a call that was given up is over."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import threading
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+
+from core.policies.llm.client import OpenAIClient
+from core.policies.llm.endpoint import endpoint_of
+from core.policies.llm.transport import MOST_BYTES
+from tests.policies.llm.server import ModelServer, Reply, calls, says
+from tests.policies.llm.test_client import KEY, REQUEST, ask
+
+
+def raw(data: bytes, *, then_close: bool = True) -> Reply:
+    """Bytes as they are, instead of an HTTP answer."""
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(data)
+        handler.wfile.flush()
+        handler.close_connection = then_close
+
+    return reply
+
+
+def test_nothing_of_the_environment_goes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-somebody")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-somebody")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Other-Key: sk-other\nAuthorization: Bearer sk-other")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    answer, server = ask(says(calls("noop")))
+    assert answer.status == 200
+    ((_, headers, _),) = server.requests
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert not any("somebody" in value or "sk-other" in value for value in headers.values())
+    assert not [name for name in headers if name.startswith(("openai", "x-"))]
+
+
+def test_nothing_that_a_server_writes_gets_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    body = json.dumps(calls("noop")).encode()
+    head = f"HTTP/1.1 200 fine {KEY}\r\nx-request-id: {KEY}\r\nContent-Length: {len(body)}\r\n\r\n"
+    answer, _ = ask(raw(head.encode() + body), query=f"?cid={KEY}")
+    assert answer.status == 200
+    assert KEY not in caplog.text
+
+
+def test_a_compressed_answer_is_refused_unread() -> None:
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        data = gzip.compress(b" " * 10 * MOST_BYTES)
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    answer, server = ask(reply, retries=3)
+    assert server.requests[0][1]["accept-encoding"] == "identity"
+    assert answer.status == 200 and answer.failure is not None and answer.text == ""
+    assert answer.failure[0] == "invalid_body" and "compressed" in answer.failure[1]
+    assert len(server.requests) == 1
+
+
+def test_an_answer_that_is_too_long_is_fetched_once() -> None:
+    answer, server = ask(says(" " * (MOST_BYTES + 1)), retries=3)
+    assert answer.failure is not None and answer.failure[0] == "invalid_body"
+    assert f"longer than {MOST_BYTES:,} bytes" in answer.failure[1]
+    assert (answer.status, len(server.requests)) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "status", "says_so"),
+    [
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"), "invalid_body", 200, "broke off"),
+        (raw(b"HTTP/1.1 2x0 OK\r\n\r\n"), "connection", None, "no HTTP answer"),
+        (raw(b"SSH-2.0-OpenSSH_9.2\r\n"), "connection", None, "no HTTP answer"),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"), "connection", None, "no HTTP answer"),
+        (raw(b""), "connection", None, "was reached"),
+    ],
+)
+def test_a_server_that_was_reached_is_not_said_to_be_out_of_reach(
+    reply: Reply, kind: str, status: int | None, says_so: str
+) -> None:
+    answer, _ = ask(reply)
+    assert answer.failure is not None
+    assert (answer.failure[0], answer.status) == (kind, status)
+    assert says_so in answer.failure[1] and "cannot be reached" not in answer.failure[1]
+
+
+@pytest.mark.parametrize("charset", ["rot13", "hex", "idna", "no-such-thing", "utf-7"])
+def test_a_charset_that_is_none_is_passed_over(charset: str) -> None:
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        data = json.dumps(calls("noop")).encode()
+        handler.send_response(200)
+        handler.send_header("Content-Type", f"application/json; charset={charset}")
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    answer, _ = ask(reply)
+    assert json.loads(answer.text) == calls("noop")
+
+
+def test_a_server_cannot_ask_for_more_requests() -> None:
+    _, server = ask(says({"error": {"message": "no"}}, 401, x_should_retry="true"), retries=5)
+    assert len(server.requests) == 1
+
+
+def test_no_request_follows_a_call_that_was_given_up() -> None:
+    stop, gone = threading.Event(), threading.Event()
+
+    def busy(handler: BaseHTTPRequestHandler) -> None:
+        says({"error": {"message": "busy"}}, 429, retry_after="0.3")(handler)
+        stop.set()
+
+    with ModelServer([busy]) as server, closing(OpenAIClient(endpoint_of(server.url, KEY), retries=20)) as client:
+        answer = client.complete(REQUEST, time_left_s=60, should_stop=stop.is_set)
+        for thread in threading.enumerate():
+            if thread.name == "model-call":
+                thread.join()  # it ends by itself, and soon: nothing is left for it to do
+        gone.set()
+    assert answer.failure is not None and answer.failure[0] == "stopped"
+    assert len(server.requests) == 1
+    assert [attempt.status for attempt in answer.attempts] == [429]
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"HTTP/1.1 200 OK\r\nx-slow: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_a_call_that_was_given_up_loses_its_connection_wherever_it_stands(begun: bytes) -> None:
+    stop, ended = threading.Event(), threading.Event()
+
+    def silent(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(begun)
+        handler.wfile.flush()
+        stop.set()
+        handler.connection.recv(1)  # returns once the other side is gone
+        ended.set()
+        handler.close_connection = True
+
+    with ModelServer([silent]) as server, closing(OpenAIClient(endpoint_of(server.url, KEY), retries=5)) as client:
+        answer = client.complete(REQUEST, time_left_s=60, should_stop=stop.is_set)
+        assert answer.failure is not None and answer.failure[0] == "stopped"
+        assert ended.wait(30)
+    assert len(server.requests) == 1
