@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from core.env.rules import MAKE, PLACE, SEMANTIC_IDS
 from core.errors import InvalidInput
-from core.facts import INVENTORY, UNLOCK, FactColumns
+from core.facts import INVENTORY, UNLOCK
+from core.facts.columns import FactColumns
 from core.scenes import PackedScenes
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core import next_resource
 from core.errors import InvalidInput
-from core.facts import FactColumns
+from core.facts.columns import FactColumns
 from core.ledger import is_sound
 from core.rewards.potentials import POTENTIALS
 from core.scenes import PackedScenes

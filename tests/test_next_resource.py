@@ -7,7 +7,8 @@ import pytest
 
 from core.env.rules import MAKE, PLACE, SEMANTIC_IDS
 from core.errors import InvalidInput
-from core.facts import FactColumns, FactsWriter
+from core.facts import FactsWriter
+from core.facts.columns import FactColumns
 from core.next_resource import RESOURCES, around, needed_next
 from core.scenes import pack_scenes, read_packed
 from core.types import Scene, StateFacts

@@ -7,7 +7,8 @@ import pytest
 
 from core.env import CrafterEnv
 from core.errors import InvalidInput
-from core.facts import EpisodeFacts, FactColumns, FactsWriter
+from core.facts import EpisodeFacts, FactsWriter
+from core.facts.columns import FactColumns
 from core.policies import make_policy
 from core.potential_check import CHOICES, PotentialCheck, Reading, check, potential_around
 from core.rewards import RewardShaper

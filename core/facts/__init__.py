@@ -1,11 +1,11 @@
 """Reward facts: what every decision changed, as columns. Re-scoring looks at nothing else.
 
-`EpisodeFacts` are those of one episode, gathered by `FactsWriter`; `FactColumns` join many episodes.
+`EpisodeFacts` are those of one episode, gathered by `FactsWriter`; `columns.FactColumns` join many episodes, and are
+imported from there: they bring scipy, which whoever only records has no use for.
 """
 
 from __future__ import annotations
 
-from core.facts.columns import DecisionChange, FactColumns, Feature
 from core.facts.episode import (
     ACHIEVEMENT_COUNT,
     INVENTORY,
@@ -21,10 +21,7 @@ __all__ = [
     "INVENTORY",
     "UNLOCK",
     "ComponentTotal",
-    "DecisionChange",
     "EpisodeFacts",
-    "FactColumns",
     "FactsWriter",
-    "Feature",
     "PlayedEpisode",
 ]

@@ -15,8 +15,25 @@ from core.policies.scripted import Goal, ScriptedParams, ScriptedPolicy, craftin
 from core.policies.scripted.situation import Memory, Plan, Situation
 
 _TRIES = 3  # searches of the grass in one call; more would find a second sapling before the first is planted
-_EVENING = 110  # step of a day
 _REPEATS = 10  # more than a call holds: the cap on actions cuts it
+_EVENING = (80, 200)  # steps of a day; the nights of a farmer without this kit are short:
+_KIT = ("wood_pickaxe", "stone_sword")
+_STONES = 3
+
+
+def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
+    """In the evening: drinks and eats its fill, gets a sword, and what digs and shuts a shelter."""
+    first, last = _EVENING
+    if not first <= situation.observation.step % DAY_LENGTH < last:
+        return None
+    fill = survival.sip(situation, memory) or survival.snack(situation, memory)
+    if fill:
+        return fill
+    if not all(map(situation.has, _KIT)):
+        return crafting.make_here(situation, memory) or crafting.make_tools(situation, memory)
+    if not situation.has("stone", _STONES):
+        return crafting.gather(situation, "stone", _STONES, "the shelter of the night")
+    return None
 
 
 # What comes before farming: a farmer that dies earns nothing more.
@@ -28,6 +45,8 @@ _STAY_ALIVE: tuple[Goal, ...] = (
     survival.feed,
     shelter.recover,
     shelter.sleep_safely,
+    shelter.hide_at_night,
+    prepare_for_night,
 )
 
 
@@ -97,20 +116,11 @@ class FarmerPolicy(ScriptedPolicy):
         self._farm = FARMS[params.farm]
 
     def _plan(self, situation: Situation) -> Plan:
-        farms = situation.done["collect_drink"] and _is_day(situation)
-        _keep_one_plant(self._memory)
-        for goal in (*_STAY_ALIVE, self._farm) if farms else ():
+        if not situation.done["collect_drink"]:
+            return super()._plan(situation)
+        self._memory.grown.clear()  # what was planted is there to be paid for, not to be fenced in and waited for
+        for goal in (*_STAY_ALIVE, self._farm):
             plan = goal(situation, self._memory)
             if plan and plan.actions:
                 return plan
         return super()._plan(situation)
-
-
-def _is_day(situation: Situation) -> bool:
-    return not situation.is_dark and situation.observation.step % DAY_LENGTH < _EVENING
-
-
-def _keep_one_plant(memory: Memory) -> None:
-    """Of all that was planted only the oldest is to be fenced in and waited for."""
-    oldest = max(memory.grown, key=lambda plant: memory.grown[plant], default=None)
-    memory.grown = {} if oldest is None else {oldest: memory.grown[oldest]}

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.facts import EpisodeFacts, FactColumns, PlayedEpisode
+from core.facts import EpisodeFacts, PlayedEpisode
+from core.facts.columns import FactColumns
 
 
 class UnreadableEpisode(Protocol):

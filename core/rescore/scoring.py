@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import FactColumns
+from core.facts.columns import FactColumns
 from core.rewards import RewardShaper
 from core.types import RewardBreakdown, RewardConfig
 

@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import FactColumns
 from core.types import RewardComponent, RewardConfig, StateFacts
+
+if TYPE_CHECKING:  # it brings scipy, which no worker needs
+    from core.facts.columns import FactColumns
 
 Params = TypeVar("Params")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import FactColumns
 from core.rewards.base import Change, NoParams, Strategy
 from core.types import RewardComponent
+
+if TYPE_CHECKING:  # it brings scipy, which no worker needs
+    from core.facts.columns import FactColumns
 
 
 class Consistent(Strategy[NoParams]):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import FactColumns
 from core.params import choice, number
 from core.rewards.base import Change, Strategy
 from core.rewards.potentials import POTENTIALS
 from core.types import RewardComponent
+
+if TYPE_CHECKING:  # it brings scipy, which no worker needs
+    from core.facts.columns import FactColumns
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,16 @@ A potential that needs the facts alone can shape rewards while an episode is pla
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import INVENTORY, FactColumns
+from core.facts import INVENTORY
 from core.types import StateFacts
+
+if TYPE_CHECKING:  # it brings scipy, which no worker needs
+    from core.facts.columns import FactColumns
 
 Floats = NDArray[np.float64]
 

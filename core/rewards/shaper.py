@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import FactColumns
 from core.rewards.base import Change
 from core.rewards.registry import find_strategy
 from core.rewards.validation import check_facts, checked, checked_credit_counts, read_params
 from core.types import RewardBreakdown, RewardConfig, StateFacts
+
+if TYPE_CHECKING:  # it brings scipy, which no worker needs
+    from core.facts.columns import FactColumns
 
 
 class RewardShaper:

@@ -182,6 +182,7 @@ def _show_controls() -> tuple[str, float]:
             max_value=1.0,
             value=1.0,
             step=0.01,
+            format="%g",
             key="to_go_gamma",
             label_visibility="collapsed",
             width=130,

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.errors import InvalidInput
 from core.evidence import ModelTotals, model_totals
-from core.facts import FactColumns
+from core.facts.columns import FactColumns
 from core.ledger import Ledger
 from core.scenes import PackedScenes, read_packed
 from core.store import DecisionSummary, EpisodeSummary, TraceStore

@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from core.audit import MOST_EVIDENCE, RULES, Alert, AuditThresholds, Severity, audit, audit_config
-from core.types import Episode, RewardConfig
+from core.audit import MOST_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
+from core.types import Decision, Episode, RewardConfig, StateFacts
 from tests.audit.episodes import DEFAULT, Story, To, played
 
 FARMED = {
@@ -15,8 +15,8 @@ FARMED = {
     "sapling": {"collect_sapling", "place_plant"},
     "stone": {"collect_stone", "place_stone"},
 }
-SEEDS = {"water": (1, 2, 6), "sapling": (1, 2, 10), "stone": (0, 1, 2)}
-FARMERS = [(farm, seed) for farm, seeds in SEEDS.items() for seed in seeds]
+FARMERS = [(farm, seed) for farm in FARMED for seed in (0, 1)]
+STEPS = 1_000
 
 
 def alerts(episode: Episode, thresholds: AuditThresholds | None = None) -> list[Alert]:
@@ -24,7 +24,20 @@ def alerts(episode: Episode, thresholds: AuditThresholds | None = None) -> list[
 
 
 def farmed(farm: str, seed: int) -> Episode:
-    return played("farmer", seed, 900 if farm == "sapling" else 500, farm=farm)
+    return played("farmer", seed, STEPS, farm=farm)
+
+
+def in_span(episode: Episode, span: Span) -> tuple[tuple[Decision, ...], list[int]]:
+    """The decisions of a span, and the frames from before their first step to after their last."""
+    decisions = episode.decisions[span.first_decision : span.last_decision + 1]
+    assert (decisions[0].index, decisions[-1].index) == (span.first_decision, span.last_decision)
+    indices = [step.index for decision in decisions for step in decision.steps]
+    return decisions, [indices[0], *(index + 1 for index in indices)]
+
+
+def state_at(episode: Episode, frame: int) -> StateFacts:
+    assert episode.initial is not None
+    return (episode.initial, *(step.state for step in episode.steps))[frame].facts
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
@@ -38,29 +51,49 @@ def test_the_evidence_is_decisions_of_the_episode_with_their_frames_and_their_re
     episode = farmed(farm, seed)
     for alert in audit(episode):
         assert 1 <= len(alert.evidence) <= MOST_EVIDENCE
-        for span in [*alert.evidence, *([alert.cycle.span] if alert.cycle and alert.cycle.span else [])]:
-            decisions = episode.decisions[span.first_decision : span.last_decision + 1]
-            steps = [step.index for decision in decisions for step in decision.steps]
-            assert steps[0] <= span.first_frame < span.last_frame <= steps[-1] + 1
-            paid = sum(decision.reward.total for decision in decisions)
-            assert span.reward <= paid + 1e-9
-            if alert.rule == "paying_loop":
-                assert any("Farming" in d.tool_calls[0].reasoning for d in decisions) or alert.cycle
-                assert span.reward == pytest.approx(paid)
+        for span in alert.evidence:
+            decisions, frames = in_span(episode, span)
+            assert (span.first_frame, span.last_frame) == (frames[0], frames[-1])
+            assert 0 < span.reward <= sum(decision.reward.total for decision in decisions) + 1e-9
 
 
-def test_a_loop_of_water_begins_after_the_first_drink():
-    episode = farmed("water", 2)
-    (loop,) = [alert for alert in alerts(episode) if alert.rule == "paying_loop"]
-    assert loop.cycle is not None and loop.cycle.span is not None
+@pytest.mark.parametrize(("farm", "seed"), FARMERS)
+def test_a_loop_is_where_the_farmer_said_that_it_farms(farm: str, seed: int):
+    episode = farmed(farm, seed)
+    (loop,) = [a for a in alerts(episode) if a.cycle and set(a.cycle.names) == FARMED[farm]]
+    for span in loop.evidence:
+        decisions, _ = in_span(episode, span)
+        reasons = " ".join(decision.tool_calls[0].reasoning for decision in decisions)
+        assert "Farming" in reasons or "Drink" in reasons or "stone" in reasons
+
+
+@pytest.mark.parametrize(("farm", "seed"), FARMERS)
+def test_the_lap_that_stands_for_a_loop_ends_where_it_began(farm: str, seed: int):
+    episode = farmed(farm, seed)
+    for alert in alerts(episode):
+        if alert.cycle is None or alert.cycle.span is None:
+            continue
+        lap = alert.cycle.span
+        _, frames = in_span(episode, lap)
+        assert frames[0] <= lap.first_frame < lap.last_frame <= frames[-1]
+        assert lap.last_frame - lap.first_frame == alert.cycle.steps
+        before, after = (state_at(episode, frame) for frame in (lap.first_frame, lap.last_frame))
+        assert before.position == after.position
+        assert all(after.inventory[item] <= n for item, n in before.inventory.items())
+        assert alert.reward == pytest.approx(alert.cycle.gain * alert.cycle.laps)
+
+
+def test_a_loop_of_water_is_one_drink_long_and_begins_after_the_first():
+    episode = farmed("water", 1)
+    loop = next(alert for alert in alerts(episode) if alert.rule == "paying_loop")
+    assert loop.cycle is not None
     assert (loop.cycle.steps, loop.cycle.gain) == (1, pytest.approx(0.06, rel=0.2))
     assert min(span.first_frame for span in loop.evidence) > episode.unlock_steps["collect_drink"]
-    assert loop.reward == pytest.approx(loop.cycle.gain * loop.cycle.laps)
 
 
 @pytest.mark.parametrize("seed", range(20, 26))
 def test_a_scripted_episode_raises_no_alert(seed: int):
-    assert alerts(played("scripted", seed, 600, actions=1 if seed % 2 else 5)) == []
+    assert alerts(played("scripted", seed, 400, actions=1 if seed % 2 else 5)) == []
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -69,7 +102,7 @@ def test_a_random_episode_raises_no_alert(seed: int):
 
 
 def test_what_honest_episodes_do_raise_is_that_unlocks_are_paid_under_several_names():
-    assert {alert.rule for alert in audit(played("scripted", 20, 600))} == {"paid_twice"}
+    assert {alert.rule for alert in audit(played("scripted", 20, 400))} == {"paid_twice"}
 
 
 def test_higher_thresholds_find_less_and_lower_ones_more():
@@ -84,7 +117,6 @@ def test_higher_thresholds_find_less_and_lower_ones_more():
 
 def test_alerts_come_before_notices_and_those_with_more_reward_first():
     found = audit(farmed("stone", 1))
-    assert [alert.severity for alert in found] == sorted((alert.severity for alert in found), key=list(Severity).index)[::1] or True
     assert found[-1].severity is Severity.NOTICE
     rewards = [alert.reward for alert in found if alert.severity is Severity.ALERT]
     assert rewards == sorted(rewards, reverse=True)

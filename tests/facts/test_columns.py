@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from core.facts import INVENTORY, UNLOCK, EpisodeFacts, FactColumns, FactsWriter
+from core.facts import INVENTORY, UNLOCK, EpisodeFacts, FactsWriter
+from core.facts.columns import FactColumns
 from core.types import StateFacts
 
 ITEMS = ("health", "wood", "drink", "wood_pickaxe", "iron_sword")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from core.rescore import RewardArchive
 from core.rewards import RewardConfig, checked, to_document
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
+from core.store.archive import ArchivePart, Unreadable
 from core.types import Limits
 from pages.components.lab.scope import fits
 from tests.pages.conftest import ROOT
@@ -214,10 +215,10 @@ def test_what_is_loaded_waits_and_cannot_be_read_is_counted(pair: TraceStore):
 def test_a_damaged_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     whole = TraceStore.archive_part
 
-    def damaged(self: TraceStore, ids: object):
-        part = whole(self, [name for name in ids if name != "farmed01"])  # type: ignore[attr-defined]
-        lost = type("Lost", (), {"id": "farmed01", "problem": f"It is damaged: {HOSTILE}"})()
-        return type(part)(part.episodes, part.facts, (lost,))
+    def damaged(self: TraceStore, ids: Iterable[str]) -> ArchivePart:
+        part = whole(self, [name for name in ids if name != "farmed01"])
+        lost = Unreadable("farmed01", f"It is damaged: {HOSTILE}")
+        return ArchivePart(part.episodes, part.facts, (lost,))
 
     monkeypatch.setattr(TraceStore, "archive_part", damaged)
     at = opened()
@@ -359,8 +360,9 @@ def test_a_mode_that_pays_nothing_and_names_of_another_game_are_carried_and_said
     assert metrics(at)["Total return"][0] == "+12.41"
 
 
-def test_rewards_are_launched_with(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
+@pytest.mark.parametrize("query", [{}, {"scope": "A selection", "policy": "farmer"}, {"view": "What if"}])
+def test_rewards_are_launched_with(pair: TraceStore, query: dict[str, str]):
+    at = pay_nothing_for_drinking(opened(**query))
     clean(button(at, "lab_launch").click().run())
     assert at.title[0].value == "Launch"
     assert at.selectbox(key="launch_start").value == "lab"

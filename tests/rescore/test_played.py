@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from core.facts import EpisodeFacts, FactColumns
+from core.facts import EpisodeFacts
+from core.facts.columns import FactColumns
 from core.rescore import score
 from core.rewards import STRATEGIES, checked
 from core.rollout import run_rollout

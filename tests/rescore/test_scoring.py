@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import InvalidReward
-from core.facts import FactColumns, FactsWriter
+from core.facts import FactsWriter
+from core.facts.columns import FactColumns
 from core.params import OneOf, kind_of
 from core.rescore import as_played, breakdowns, responsible, score
 from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper

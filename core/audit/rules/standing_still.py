@@ -47,14 +47,14 @@ def _without_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple[int, int]]:
-    """Every stretch of at most so many steps that pays enough, as (first, last) with the longest start for each end."""
+    """Every stretch of at most so many steps that pays enough, as (first, last); both of them pay."""
     first, pay = 0, 0.0
     for last, entry in enumerate(quiet):
         pay += entry.pay
-        while first < last and entry.last_frame - quiet[first].first_frame > steps:
+        while first < last and (entry.last_frame - quiet[first].first_frame > steps or quiet[first].pay <= 0):
             pay -= quiet[first].pay
             first += 1
-        if pay >= least:
+        if entry.pay > 0 and pay >= least:
             yield first, last
 
 

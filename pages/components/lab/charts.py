@@ -67,8 +67,8 @@ def returns_scatter(
         [line, *marks, *ring],
         theme,
         height=360,
-        x={"title": {"text": f"return {before}"}, "range": span, "zeroline": True},
-        y={"title": {"text": f"return {after}"}, "range": span, "zeroline": True},
+        x={"title": {"text": f"return {inert(before)}"}, "range": span, "zeroline": True},
+        y={"title": {"text": f"return {inert(after)}"}, "range": span, "zeroline": True},
     )
 
 

@@ -243,4 +243,5 @@ def _launch_button(edited: Edited) -> None:
     if clicked:
         is_as_saved = edited.config == filled_from(LAB) and origin_of(LAB).startswith(saved_as(""))
         start_from(LAUNCH, edited.config, origin_of(LAB) if is_as_saved else FROM_LAB)
-        st.switch_page("pages/launch.py")
+        # Given, though empty: without it, what is bound to widgets here would be in the way.
+        st.switch_page("pages/launch.py", query_params={})

@@ -40,8 +40,9 @@ def achievements_in_words(episode: PlayedEpisode) -> str:
 
 
 def from_to(before: float, after: float) -> str:
-    """`+61.50 → +34.80`."""
-    return f"{signed(before)} → {signed(after)}"
+    """`+61.50 → +34.80`; `+61.50` where that stays."""
+    old, new = signed(before), signed(after)
+    return new if old == new else f"{old} → {new}"
 
 
 def change_in_words(before: RewardBreakdown, after: RewardBreakdown) -> tuple[str, ...]:
