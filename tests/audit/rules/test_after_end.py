@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.audit import Alert, AuditThresholds, audit
@@ -10,7 +12,7 @@ from tests.audit.episodes import Story, To
 DRINK = To({}, "collect_drink")
 
 
-def late(story: Story, **thresholds: float) -> list[Alert]:
+def late(story: Story, **thresholds: Any) -> list[Alert]:
     return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "after_end"]
 
 

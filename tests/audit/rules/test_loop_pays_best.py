@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from core.types import RewardComponent, RewardConfig
 from tests.audit.episodes import DEFAULT
 
 
-def found(config: RewardConfig, **thresholds: float) -> dict[str, Alert]:
+def found(config: RewardConfig, **thresholds: Any) -> dict[str, Alert]:
     """By the words that an alert's sentence begins with."""
     return {alert.sentence.split(" pays")[0]: alert for alert in audit_config(config, AuditThresholds(**thresholds))}
 

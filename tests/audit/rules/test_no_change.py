@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.audit import Alert, AuditThresholds, Severity, audit
@@ -11,7 +13,7 @@ from tests.audit.episodes import Story, To
 STILL = To(clock=1)
 
 
-def unchanged(story: Story, **thresholds: float) -> list[Alert]:
+def unchanged(story: Story, **thresholds: Any) -> list[Alert]:
     return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "no_change"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.audit import Alert, AuditThresholds, audit
@@ -11,7 +13,7 @@ from tests.audit.episodes import Story, To
 DRINK = (To(done="collect_drink"),)
 
 
-def shares(story: Story, **thresholds: float) -> list[Alert]:
+def shares(story: Story, **thresholds: Any) -> list[Alert]:
     return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "one_component"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.audit.episodes import DEFAULT, Story, To
 WOOD = To({"wood": 1}, "collect_wood")
 
 
-def twice(story: Story, **thresholds: float) -> list[Alert]:
+def twice(story: Story, **thresholds: Any) -> list[Alert]:
     return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "paid_twice"]
 
 

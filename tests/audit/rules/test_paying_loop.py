@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ DRINK = (To(done="collect_drink"),)
 PLACE, COLLECT = To({"stone": -1}, "place_stone"), To({"stone": 1}, "collect_stone")
 
 
-def loops(story: Story, **thresholds: float) -> list[Alert]:
+def loops(story: Story, **thresholds: Any) -> list[Alert]:
     return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "paying_loop"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.audit import Alert, AuditThresholds, audit
 from tests.audit.episodes import Story, To
 
@@ -9,7 +11,7 @@ WOOD = To({"wood": 1}, "collect_wood")
 WORTH = 28.2 / 22  # of an unlock under the default configuration
 
 
-def stills(story: Story, **thresholds: float) -> list[Alert]:
+def stills(story: Story, **thresholds: Any) -> list[Alert]:
     return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "standing_still"]
 
 
