@@ -10,7 +10,7 @@ from core.rescore import Stored
 from pages.components.lab.across_view import show_across
 from pages.components.lab.archive import join_what_ends, show_what_is_loaded, stored_rewards
 from pages.components.lab.audit_view import show_audit
-from pages.components.lab.example import offer_example
+from pages.components.lab.example import offer_example, show_progress
 from pages.components.lab.what_if import show_what_if
 from pages.components.router import inside_the_dashboard
 from pages.components.state import store
@@ -43,6 +43,8 @@ def main() -> None:
         show_what_is_loaded(stored)
     join_what_ends(stored)
     if not stored.episodes:
+        if show_progress():
+            return
         st.info("No episode is over yet. This page goes on by itself when the first one is.")
         st.page_link("pages/run.py", label="Watch them play →")
         return

@@ -9,11 +9,13 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import StoreError, UnknownEpisode
+from core.errors import StoreError
 from core.export import episode_json
 from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Totals
 from pages.components.empty import show_empty_store
+from pages.components.export_files import DOWNLOAD_FAILED, episodes_zip, in_a_file_name, look_whether_they_are_there
+from pages.components.export_panel import export_popover
 from pages.components.format import number, reason_in_words, short_id, signed, status_label, when
 from pages.components.plain import plain, short
 from pages.components.router import inside_the_dashboard
@@ -27,7 +29,6 @@ _MOST_ROWS_IN_FULL = 16
 _ROW_PX = 33
 _MOST_OF_A_NAME = 60
 _OVER = "over the episodes that ended and made at least one step"
-_DOWNLOAD_FAILED = "traces_download_failed"
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     inside_the_dashboard()
     traces_styles()
     st.title("Traces", anchor=False)
-    failed = st.session_state.pop(_DOWNLOAD_FAILED, "")
+    failed = st.session_state.pop(DOWNLOAD_FAILED, "")
     if failed:
         st.error(plain(failed))
     if store().is_empty():
@@ -93,6 +94,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
     selected = [page.rows[index] for index in event["selection"]["rows"] if index < len(page.rows)]
     with st.container(horizontal=True, vertical_alignment="center"):
         _show_actions(selected)
+        export_popover(chosen, page.rows, selected)
         st.space("stretch")
         if len(cursors) > 1 or page.next_cursor is not None:
             _show_pages(cursors, page.next_cursor)
@@ -176,32 +178,24 @@ def _show_actions(selected: list[EpisodeSummary]) -> None:
     only = selected[0] if len(selected) == 1 else None
     if only and st.button(f"Open {plain(short_id(only.id))}", type="primary", key="open_episode"):
         st.switch_page("pages/episode.py", query_params={"id": only.id})
-    if only:
-        st.download_button(
-            "Download JSON",
-            data=lambda: episode_json(store(), only.id),
-            file_name=f"craftscope-{_for_a_file_name(only.id)}.json",
-            mime="application/json",
-            on_click=_look_whether_it_is_there,
-            args=(only.id,),
-            key="download_episode",
-        )
+    _show_download([row.id for row in selected])
     if st.button(f"Delete {len(selected)}…", key="delete_episodes"):
         _confirm_deletion(selected)
 
 
-def _for_a_file_name(identifier: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in short_id(identifier))
-
-
-def _look_whether_it_is_there(episode_id: str) -> None:
-    """A download that fails says nothing in the browser."""
-    try:
-        store().episode(episode_id)
-    except UnknownEpisode:
-        st.session_state[_DOWNLOAD_FAILED] = "This episode has been deleted meanwhile, so there is nothing to download."
-    except StoreError as error:
-        st.session_state[_DOWNLOAD_FAILED] = f"The episode cannot be downloaded: {error}"
+def _show_download(ids: list[str]) -> None:
+    """One episode as it is, several as an archive of such documents."""
+    stored, only = store(), ids[0] if len(ids) == 1 else None
+    st.download_button(
+        "Download JSON" if only else f"Download {len(ids)} as JSON",
+        data=(lambda: episode_json(stored, only)) if only else (lambda: episodes_zip(stored, ids)),
+        file_name=f"craftscope-{in_a_file_name(short_id(only))}.json" if only else "craftscope-episodes.zip",
+        mime="application/json" if only else "application/zip",
+        help=None if only else "A zip file with a document for each",
+        on_click=look_whether_they_are_there,
+        args=(ids,),
+        key="download_episode" if only else "download_episodes",
+    )
 
 
 def _show_detail(row: EpisodeSummary) -> None:

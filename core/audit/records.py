@@ -37,6 +37,11 @@ class Span:
     reward: float
     caption: str = ""
 
+    @property
+    def opening_frame(self) -> int:
+        """Where to begin to look: the state after its first step, or where it stands if it took none."""
+        return min(self.first_frame + 1, self.last_frame)
+
 
 @dataclass(frozen=True, slots=True)
 class Cycle:

@@ -22,9 +22,9 @@ class AuditThresholds:
     Amounts are counted in unlocks' worth: the mean of what the configuration pays for each of Crafter's 22 unlocks
     (`core.audit.worth`). So a configuration that pays ten times as much for everything needs no other thresholds.
 
-    The defaults are set so that honest play under the default `per_achievement` weights raises no alert, with room:
-    on 100 episodes of the scripted policy of up to 1,000 steps the largest share of a component was 0.11, the most
-    that 200 steps without an unlock paid 4.9 unlocks' worth, and the most laps of a loop worth an unlock 5.
+    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 100
+    episodes of the scripted policy of up to 1,000 steps the largest share of a component was 0.11, 200 steps without
+    an unlock paid at most 4.8 unlocks' worth, and no loop had more than 9 laps worth 0.35 or 5 laps worth 1.2.
 
     Raises InvalidInput for a value that is no number or out of its bounds.
     """
@@ -72,7 +72,7 @@ class AuditThresholds:
     loop_laps: int = _of(
         "paying_loop",
         integer(
-            8,
+            6,
             label="Laps",
             description="An alert from this many laps of the same loop on.",
             low=1,
@@ -82,7 +82,7 @@ class AuditThresholds:
     loop_worth: float = _of(
         "paying_loop",
         number(
-            1.0,
+            0.75,
             label="Pay of the laps, in unlocks' worth",
             description="Where they pay at least this together.",
             low=0.0,

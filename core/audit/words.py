@@ -38,3 +38,9 @@ def listing(names: Sequence[str]) -> str:
     """ "a, b and c", with spaces for underscores."""
     plain = [name.replace("_", " ") for name in names]
     return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}"
+
+
+def unlocks_worth(count: float) -> str:
+    """`as much as an unlock does in the mean`, `7 times as much as an unlock does in the mean`."""
+    many = "" if count == 1 else f"{count:g} times "
+    return f"{many}as much as an unlock does in the mean"

@@ -2,26 +2,31 @@
 
 document    an episode as one JSON document
 sft         decisions as training examples, one JSON object a line
+portion     the first of many lines, with how many there were
 files       a file that is seen whole or not at all
 command     the command
 """
 
-from core.export.command import main
+from core.export.command import main, sft_command
 from core.export.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
 from core.export.files import write_whole
+from core.export.portion import Portion, first_of
 from core.export.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 
 __all__ = [
     "EpisodeDocument",
+    "Portion",
     "SFT_FORMAT",
     "SftFilter",
     "SftRecord",
     "VERSION",
     "document_schema",
     "episode_json",
+    "first_of",
     "main",
     "read_document",
     "read_sft",
+    "sft_command",
     "sft_lines",
     "sft_records",
     "sft_schema",

@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from core.store import EpisodeFilter, TraceStore
 from core.store.blobs import to_json
 from core.store.database import FILE_NAME
 from core.store.urls import parsed_url, printable
+from core.types import EpisodeStatus
 
 # DEL, the control characters from U+0080 on, and marks that turn the direction of writing, in UTF-8. In JSON they stand
 # in texts only.
@@ -50,6 +52,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def sft_command(wanted: SftFilter, out: str) -> str:
+    """The command that writes the same lines to a file, as a shell takes it."""
+    episodes = wanted.episodes
+    options: list[tuple[str, object]] = [
+        *(("--episode", id_) for id_ in wanted.episode_ids),
+        ("--min-reward", wanted.min_reward),
+        ("--min-return", episodes.min_reward),
+        ("--max-return", episodes.max_reward),
+        *(("--achievement", name) for name in episodes.achievements),
+        *(("--policy", name) for name in episodes.policies),
+        *(("--seed", seed) for seed in episodes.seeds),
+        *(("--status", status.value) for status in episodes.statuses),
+        *(("--model", name) for name in wanted.models),
+        ("--run", episodes.run_id),
+        ("--created-after", episodes.created_after and episodes.created_after.isoformat()),
+        ("--created-before", episodes.created_before and episodes.created_before.isoformat()),
+        ("--out", out),
+    ]
+    flags = [
+        *(["--with-unusable"] if wanted.with_unusable else []),
+        *(["--all-policies"] if wanted.all_policies else []),
+    ]
+    given = [f"{name}={value}" for name, value in options if value is not None]
+    return shlex.join(["python", "-m", "core.export", "--sft", *flags, *given])
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m core.export",
@@ -62,8 +90,12 @@ def _parser() -> argparse.ArgumentParser:
     sft = parser.add_argument_group("filters of --sft", "Without any: every decision whose model call could be used.")
     sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions that earned as much (shaped)")
     sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes whose shaped return is as much")
+    sft.add_argument("--max-return", type=_number, metavar="X", help="of episodes whose shaped return is no more")
     _add_list(sft, "--achievement", _achievement, "NAME", "of episodes that unlocked it; give it again for all of some")
     _add_list(sft, "--policy", str, "NAME", "of that policy; give it again for any of some")
+    _add_list(sft, "--seed", int, "N", "of that seed; give it again for any of some")
+    _add_list(sft, "--status", _status, "NAME", "of that status; give it again for any of some")
+    _add_list(sft, "--episode", str, "ID", "of that episode; give it again for any of some")
     _add_list(sft, "--model", str, "NAME", "of the model that answered by that name; give it again for any of some")
     sft.add_argument("--run", metavar="RUN_ID", help="of that run")
     sft.add_argument("--created-after", type=_time, metavar="TIME", help="of episodes made then or later (UTC)")
@@ -80,7 +112,7 @@ def _add_list(group: Any, name: str, kind: Any, metavar: str, text: str) -> None
 
 def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     if given.sft and given.episode_id is not None:
-        parser.error("--sft takes no episode id; narrow it with its filters, such as --run")
+        parser.error("--sft takes no episode id as it stands; narrow it with its filters, such as --episode or --run")
     if given.sft:
         return
     if given.schema == (given.episode_id is not None):
@@ -106,6 +138,15 @@ def _time(text: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
+def _status(text: str) -> EpisodeStatus:
+    try:
+        return EpisodeStatus(text.strip().casefold())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"there is no status {text!r}; accepted: {', '.join(status.value for status in EpisodeStatus)}"
+        ) from error
+
+
 def _achievement(text: str) -> str:
     name = text.strip().casefold()
     if name not in ACHIEVEMENTS:
@@ -118,12 +159,16 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
     return SftFilter(
         episodes=EpisodeFilter(
             policies=tuple(given.policy),
+            seeds=tuple(given.seed),
+            statuses=tuple(given.status),
             achievements=tuple(given.achievement),
             min_reward=given.min_return,
+            max_reward=given.max_return,
             created_after=given.created_after,
             created_before=given.created_before,
             run_id=given.run,
         ),
+        episode_ids=tuple(given.episode),
         min_reward=given.min_reward,
         models=tuple(given.model),
         with_unusable=given.with_unusable,

@@ -65,12 +65,14 @@ Message = dict[str, Any]
 class SftFilter:
     """Which decisions to export; the default is all whose model call could be used.
 
-    episodes: which episodes; its `min_reward` is the least shaped return. min_reward: the least shaped reward of a
-    decision, inclusive. models: by the names that they answered with; empty for any. with_unusable: also calls that
-    could not be used. all_policies: also decisions without a model call.
+    episodes: which episodes; its `min_reward` is the least shaped return. episode_ids: only these of them, in this
+    order; empty for any. min_reward: the least shaped reward of a decision, inclusive. models: by the names that they
+    answered with; empty for any. with_unusable: also calls that could not be used. all_policies: also decisions without
+    a model call.
     """
 
     episodes: EpisodeFilter = field(default_factory=EpisodeFilter)
+    episode_ids: tuple[str, ...] = ()
     min_reward: float | None = None
     models: tuple[str, ...] = ()
     with_unusable: bool = False
@@ -123,11 +125,12 @@ def sft_records(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Ite
     """The decisions that pass, one after another. Each is read in a short transaction of its own.
 
     Episodes that arrive meanwhile change nothing; of one that is deleted meanwhile the rest is left out. Raises
-    UnknownEpisode for a run that is not stored, and what `TraceStore` raises.
+    UnknownEpisode for a run or an episode that is not stored, and what `TraceStore` raises.
     """
     if wanted.episodes.run_id is not None:
         store.run(wanted.episodes.run_id)
-    for episode in _episodes(store, wanted.episodes):
+    named = [store.episode(id_).id for id_ in wanted.episode_ids]
+    for episode in _named(store, wanted.episodes, named) if named else _episodes(store, wanted.episodes):
         for exchange in _exchanges(store, episode.id, wanted):
             usable = exchange.actions and exchange.error_kind is None
             if usable or wanted.with_unusable:
@@ -163,6 +166,21 @@ def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSumma
     while page.next_cursor is not None:
         page = store.episodes(wanted, cursor=page.next_cursor, limit=_EPISODES_A_PAGE)
         yield from page.rows
+
+
+def _named(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator[EpisodeSummary]:
+    """Those of some episodes that pass, each once."""
+    left = set(ids)
+    if wanted != EpisodeFilter():
+        left &= {episode.id for episode in _episodes(store, wanted)}
+    for id_ in ids:
+        if id_ not in left:
+            continue
+        left.discard(id_)
+        try:
+            yield store.episode(id_)
+        except UnknownEpisode:  # deleted meanwhile
+            continue
 
 
 def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterator[Exchange]:

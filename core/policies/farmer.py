@@ -16,7 +16,7 @@ from core.policies.scripted.situation import Memory, Plan, Situation
 
 _TRIES = 3  # searches of the grass in one call; more would find a second sapling before the first is planted
 _REPEATS = 10  # more than a call holds: the cap on actions cuts it
-_EVENING = (80, 200)  # steps of a day; the nights of a farmer without this kit are short:
+_EVENING = (65, 200)  # steps of a day; the nights of a farmer without this kit are short:
 _KIT = ("wood_pickaxe", "stone_sword")
 _STONES = 3
 

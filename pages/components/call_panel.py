@@ -16,6 +16,7 @@ from core.types import Decision, Step, ToolCall
 from pages.components.cursor import Cursor
 from pages.components.format import signed, words
 from pages.components.long_text import show_long_text
+from pages.components.model_words import INSTEAD, is_replacement, problem_in_words, warning_in_words
 from pages.components.plain import MOST_IN_A_LINE, shown, shown_data
 
 _LONG = 900  # characters
@@ -27,22 +28,48 @@ _MOST_IN_A_TREE = 100_000
 def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
     """Draw the tab for one decision; the step of the cursor's frame is marked."""
     if decision.error is not None:
-        show_problem("This decision failed", decision.error.kind, decision.error.detail, decision.error.where)
+        show_problem("This decision failed", _kind_of(decision), decision.error.detail, decision.error.where)
     if decision.warning:
-        show_problem("Warning", "", decision.warning, colour="orange")
-    if not decision.tool_calls:
-        st.text("The policy made no tool call.")
-    done = 0
-    for number_of_call, call in enumerate(decision.tool_calls, 1):
+        show_problem("Warning", "", _warning_of(decision), colour="orange")
+    sent = sum(not is_replacement(call) for call in decision.tool_calls)
+    if not sent:
+        st.text("The policy made no tool call." if decision.model_call is None else "The model made no tool call.")
+    done = number_of_call = 0
+    for call in decision.tool_calls:
         executed = decision.steps[done : done + len(call.actions)]
         done += len(call.actions)
-        title = _title(call, number_of_call, len(decision.tool_calls))
-        _show_call(call, executed, cursor, title)
+        if is_replacement(call):
+            _show_replacement(call, executed, cursor)
+            continue
+        number_of_call += 1
+        _show_call(call, executed, cursor, _title(call, number_of_call, sent))
     with st.expander("As it is stored"):
         show_json([asdict(call) for call in decision.tool_calls])
     with st.expander("What the policy was told"):
         told = decision.observation or "(nothing)"
         show_long_text(told, key=f"told-{decision.index}", name="observation")
+
+
+def _kind_of(decision: Decision) -> str:
+    """What failed, in words; a kind that is not known, such as an exception's name, as it is."""
+    call = decision.model_call
+    kind = decision.error.kind if decision.error else ""
+    return problem_in_words(call) if call and call.error_kind == kind else warning_in_words(kind)
+
+
+def _warning_of(decision: Decision) -> str:
+    call = decision.model_call
+    warning = decision.warning or ""
+    if call and call.error_kind == warning:
+        return f"The answer could not be used: {problem_in_words(call)}."
+    return warning_in_words(warning)
+
+
+def _show_replacement(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
+    """What a policy did because no call could be used; nobody sent it."""
+    st.caption("What the policy did instead")
+    _show_actions(call, executed, cursor)
+    st.text(INSTEAD)
 
 
 def _title(call: ToolCall, number_of_call: int, calls: int) -> str:

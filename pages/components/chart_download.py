@@ -82,7 +82,9 @@ STYLES = """
 [class*="st-key-take-"] [data-testid="stDownloadButton"] button { min-height: 0; height: 1.6rem; padding: 0 0.3rem;
   opacity: 0.8; }
 [class*="st-key-take-"] [data-testid="stDownloadButton"] button:hover { opacity: 1; }
-[class*="st-key-take-"] [data-testid="stDownloadButton"] p { font-size: 0.75rem; font-weight: 500; }
+[class*="st-key-take-"] [data-testid="stDownloadButton"] [data-testid="stMarkdownContainer"] { margin: 0; }
+[class*="st-key-take-"] [data-testid="stDownloadButton"] p { font-size: 0.75rem; font-weight: 500;
+  line-height: 1.6rem; height: 1.6rem; }
 /* Plotly's own words on what it is doing: the last of them, and in the style of the page. */
 .plotly-notifier { top: auto !important; bottom: 1rem; right: 1rem !important; width: auto !important;
   max-width: 24rem !important; font: inherit !important; font-size: 0.8rem !important; }

@@ -8,14 +8,18 @@ from core import replay
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, StoreError
 from core.evidence import ModelTotals
-from core.export import episode_json
+from core.export import SftFilter, episode_json
 from core.store import EpisodeSummary, TraceStore
 from pages.components.arrival import has_arrived
 from pages.components.call_panel import show_problem
 from pages.components.choice import inert
+from pages.components.cursor import Cursor
+from pages.components.export_files import MOST_BYTES, MOST_EXAMPLES, examples_file
 from pages.components.format import number, reason_in_words, seconds, short_id, signed, status_badge
 from pages.components.model_totals import show_model_totals
+from pages.components.model_words import warning_in_words
 from pages.components.plain import plain, short
+from pages.components.position import go_to_frame, last_frame, picked_of
 from pages.components.state import store
 
 _FOLLOW_EVERY_S = 2.0
@@ -23,6 +27,7 @@ _MOST_OF_A_NAME = 40
 _MOST_OF_A_REASON = 160
 _ERROR_PX = 96  # above the player: it must not be pushed out of the window
 _REPLAY_HELP = "Simulate seed and actions again, and compare the digest of every state with the stored one"
+_FOLLOW_HELP = "Show new decisions as they come and go to the newest one, until you go to another one yourself"
 _STYLE = """
 <style>
 [data-testid="stMainBlockContainer"] { padding: 3.75rem 2rem 2rem; }
@@ -48,19 +53,25 @@ _STYLE = """
 def show_header(summary: EpisodeSummary, model: ModelTotals | None = None) -> None:
     """Draw the head. model: what its model calls come to, where a model was asked."""
     st.html(_STYLE)
+    _keep_up(summary)
     with st.container(key="episode-head", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.subheader(f"Episode {inert(short_id(summary.id))}", anchor=False, width="content")
             _show_badges(summary)
             st.space("stretch")
-            _show_actions(summary)
+            _show_actions(summary, asks_a_model=model is not None)
         _show_figures(summary)
         if model is not None:
             show_model_totals(model)
         polls = not summary.status.is_over and has_arrived("episode")
         st.fragment(_show_line, run_every=_FOLLOW_EVERY_S if polls else None)(summary)
     if summary.error is not None:
-        show_problem("The episode ended with an error", summary.error.kind, summary.error.detail, long_px=_ERROR_PX)
+        show_problem(
+            "The episode ended with an error",
+            warning_in_words(summary.error.kind),
+            summary.error.detail,
+            long_px=_ERROR_PX,
+        )
 
 
 def _show_badges(summary: EpisodeSummary) -> None:
@@ -72,7 +83,7 @@ def _show_badges(summary: EpisodeSummary) -> None:
     st.badge(inert(summary.policy), color="violet", help=f"The policy, with policy seed {summary.policy_seed}")
 
 
-def _show_actions(summary: EpisodeSummary) -> None:
+def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
     earlier, later = _neighbours(summary)
     for label, neighbour, word in (("← Episode", earlier, "Previous"), ("Episode →", later, "Next")):
         if st.button(label, key=f"{word}-episode", disabled=neighbour is None, help=f"{word} episode of this run"):
@@ -88,6 +99,22 @@ def _show_actions(summary: EpisodeSummary) -> None:
         on_click="rerun",  # an episode that was deleted meanwhile cannot be sent: the page then says so
         key="download",
         help="The whole episode as versioned JSON",
+    )
+    if asks_a_model:
+        _show_examples(summary.id)
+
+
+def _show_examples(episode_id: str) -> None:
+    stored = store()
+    st.download_button(
+        "SFT",
+        data=lambda: examples_file(stored, SftFilter(episode_ids=(episode_id,))),
+        file_name=f"craftscope-{inert(short_id(episode_id))}-sft.jsonl",
+        mime="application/jsonl",
+        on_click="rerun",
+        key="download-sft",
+        help="Its decisions whose call could be used as training examples, a decision a line; at most "
+        f"{number(MOST_EXAMPLES)} or {number(MOST_BYTES / 2**20)} MB",
     )
 
 
@@ -174,7 +201,8 @@ def _checked(episode_id: str) -> tuple[str, str]:
 
 
 def _follow(shown: EpisodeSummary) -> None:
-    """Say how far a running episode is, without moving what is on the screen; draw it anew once it is over."""
+    """Say how far a running episode is, without moving what is on the screen unless it is followed; draw it anew once
+    it is over."""
     try:
         now = store().episode(shown.id)
     except StoreError:  # deleted meanwhile, say: the whole page has the sentence for it
@@ -184,8 +212,60 @@ def _follow(shown: EpisodeSummary) -> None:
     if now.started_at is None:
         st.caption("It waits for a worker and starts by itself.", width="content")
         return
+    if _is_followed(shown.id) and _wants_newer(shown, now):
+        st.rerun()
     new = now.n_steps - shown.n_steps
     newer = f"{number(new)} of them newer than what is shown here" if new else "all of them shown here"
     st.caption(f"Running: {number(now.n_steps)} steps so far, {newer}.", width="content")
     if st.button("Show them", key="show-newer", type="tertiary", disabled=not new):
         st.rerun()
+    key = f"follow-{shown.id}"
+    st.session_state[key] = _is_followed(shown.id)
+    st.toggle("Follow", key=key, on_change=_turn, args=(shown.id,), help=_FOLLOW_HELP)
+
+
+# ------------------------------------------------------------------------------------------------------ following
+# Where it went last is kept: as long as player and panels stand there, nobody went elsewhere.
+
+
+def _is_followed(episode_id: str) -> bool:
+    return st.session_state.get(f"following:{episode_id}", False)
+
+
+def _turn(episode_id: str) -> None:
+    """From the toggle."""
+    st.session_state[f"following:{episode_id}"] = st.session_state[f"follow-{episode_id}"]
+    st.session_state.pop(f"followed-to:{episode_id}", None)
+    st.session_state.pop(f"strayed:{episode_id}", None)
+
+
+def _stands_elsewhere(episode_id: str) -> bool:
+    """Whether somebody went to another place since; not before it went anywhere itself."""
+    went: Cursor | None = st.session_state.get(f"followed-to:{episode_id}")
+    return went is not None and (last_frame(episode_id), picked_of(episode_id)) != (went.frame, went)
+
+
+def _wants_newer(shown: EpisodeSummary, now: EpisodeSummary) -> bool:
+    """Whether to draw the page anew for what came. Going elsewhere ends the following: what the browser reports may be
+    late by one look, so that only the second look in a row decides."""
+    strayed = f"strayed:{shown.id}"
+    if _stands_elsewhere(shown.id):
+        if st.session_state.get(strayed):
+            st.session_state[f"following:{shown.id}"] = False
+        st.session_state[strayed] = True
+        return False
+    st.session_state[strayed] = False
+    return now.n_decisions > shown.n_decisions or f"followed-to:{shown.id}" not in st.session_state
+
+
+def _keep_up(summary: EpisodeSummary) -> None:
+    """Go to the newest decision of an episode that is followed."""
+    if not _is_followed(summary.id):
+        return
+    if not _stands_elsewhere(summary.id):
+        newest = Cursor(summary.n_steps, summary.n_decisions - 1 if summary.n_decisions else None)
+        if st.session_state.get(f"followed-to:{summary.id}") != newest:
+            st.session_state[f"followed-to:{summary.id}"] = newest
+            go_to_frame(summary.id, newest)
+    if summary.status.is_over:
+        st.session_state[f"following:{summary.id}"] = False

@@ -25,6 +25,7 @@ MOST_CURVES = 6
 _ROW_PX = 19
 _ENV_PX = 64
 _GAP_PX = 14
+_ABOVE_PX = 30  # of the first row: its buttons
 _CURVES_PX = 540
 _FAINTEST = 0.42  # of a cell that paid anything at all
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -131,7 +132,7 @@ def heat_map(
     figure = styled(
         [cells, env_bars(env_rewards, bins, theme)],
         theme,
-        height=inner + 62,
+        height=inner + 44 + _ABOVE_PX,
         x={"title": {"text": _CLICK}, "range": bins.axis, "showgrid": False, "zeroline": False, "anchor": "y2"},
         y={
             "domain": [(_ENV_PX + _GAP_PX) / inner, 1],
@@ -147,7 +148,7 @@ def heat_map(
         yaxis2=_env_axis([0, _ENV_PX / inner], env_rewards, bins),
         shapes=[_here(bins, current, theme)],
         annotations=[pointer(bins.middles[current // bins.size], COLOURS["ink"].on(theme)) | {"yref": "paper"}],
-        margin={"l": 4, "r": 12, "t": 18, "b": 4},
+        margin={"l": 4, "r": 12, "t": _ABOVE_PX, "b": 4},
         showlegend=False,
         bargap=0,
     )
@@ -171,7 +172,7 @@ def curves(ledger: Ledger, env_rewards: Floats, to_go: ToGo, current: int, theme
         label = label_of(ledger.columns[places[0]]) if len(places) == 1 else several
         lines.append(_curve(ledger.paid[:, places].sum(axis=1), label, component_colour(kind, "", theme)))
     shaped, env = COLOURS["shaped"].on(theme), COLOURS["env"].on(theme)
-    coming = "%{y:+.2f} still to come from decision %{x} on"
+    coming = "%{customdata} still to come from decision %{x} on"
     lines += [
         _line(to_go.shaped, "shaped, to go", shaped, f"shaped: {coming}") | {"yaxis": "y2"},
         _curve(env_rewards, "environment", env) | {"yaxis": "y3"},
@@ -290,7 +291,7 @@ def _heat_hovers(
 
 
 def _curve(rewards: Floats, label: str, colour: str, dash: str = "solid") -> dict[str, Any]:
-    says = f"{inert(label)} has paid %{{y:+.2f}} up to decision %{{x}}"
+    says = f"{inert(label)} has paid %{{customdata}} up to decision %{{x}}"
     return _line(cumulative(rewards), label, colour, says, dash)
 
 
@@ -302,6 +303,7 @@ def _line(totals: Floats, label: str, colour: str, says: str, dash: str = "solid
         "type": "scatter",
         "x": kept.tolist(),
         "y": _rounded(totals[kept]),
+        "customdata": [signed(total) for total in totals[kept].tolist()],
         "mode": "lines",
         "name": inert(label),
         "line": {"color": colour, "width": 2, "shape": "hv", "dash": dash},

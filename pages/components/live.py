@@ -15,9 +15,11 @@ from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError, UnknownEpisode
 from core.store import EpisodeSpent, EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
+from pages.components.cursor import Cursor
 from pages.components.format import number, reason_in_words, signed, status_badge, words
-from pages.components.model_live import show_last_decision, spent_figures
+from pages.components.model_live import is_of_a_model, show_last_decision, spent_figures
 from pages.components.plain import plain, short
+from pages.components.position import go_to_frame, remember_frame
 from pages.components.state import store
 
 _CELL_PX = 32  # twice the textures' size
@@ -25,6 +27,7 @@ _LARGE_CELL_PX = 48
 _SAID = "run-said"
 _LARGEST_PX = 640
 _MOST_OF_A_REASON = 160
+_MOST_OF_A_FAILURE = 400
 _ROW_WIDTHS = (1.2, 2.0, 2.7, 1.1, 1.25, 1.0, 1.5)
 
 
@@ -90,13 +93,15 @@ def episode_card(
                 _badge(row)
             _show_progress(row, played)
             st.html(_figures(row, spent))
-            if spent is not None:
+            if row.error is not None:
+                _show_failure(row)
+            elif spent is not None:
                 show_last_decision(row)
             st.html(_all_achievements(row) if alone else _newest_unlocks(row))
             with st.container(horizontal=True, vertical_alignment="center", key=f"actions-{row.id}"):
                 _open_link(row)
                 _stop_button(row, "card")
-                if row.status.is_over:
+                if row.status.is_over and row.error is None:
                     st.caption(plain(short(_why(row), _MOST_OF_A_REASON)))
 
 
@@ -150,9 +155,27 @@ def _badge(row: EpisodeSummary) -> None:
 
 
 def _why(row: EpisodeSummary) -> str:
-    reason = reason_in_words(row.stop_reason, row.spec.on_done)
-    sentence = f"{reason[:1].upper()}{reason[1:]}."
+    sentence = _ended(row)
     return f"{sentence} {row.error.detail}" if row.error else sentence
+
+
+def _ended(row: EpisodeSummary) -> str:
+    reason = reason_in_words(row.stop_reason, row.spec.on_done)
+    return f"{reason[:1].upper()}{reason[1:]}."
+
+
+def _show_failure(row: EpisodeSummary) -> None:
+    """Why it failed, to be read at a glance, and the way to the call that it ended with."""
+    with st.container(border=True, gap="xsmall", key=f"failed-{row.id}"):
+        st.markdown(f":red[**{plain(_ended(row))}**]")
+        if row.error is not None:
+            st.text(short(row.error.detail, _MOST_OF_A_FAILURE))
+        if row.n_decisions and st.button("See the call →", key=f"failed-call-{row.id}", type="tertiary"):
+            at = Cursor(row.n_steps, row.n_decisions - 1)
+            remember_frame(row.id, at.frame)
+            go_to_frame(row.id, at)
+            tab = "Model" if is_of_a_model(row) else "Tool call"
+            st.switch_page("pages/episode.py", query_params={"id": row.id, "tab": tab})
 
 
 def _show_progress(row: EpisodeSummary, played: Played) -> None:
@@ -191,10 +214,16 @@ def _figures(row: EpisodeSummary, spent: EpisodeSpent | None) -> str:
 
 def _newest_unlocks(row: EpisodeSummary) -> str:
     newest_first = [words(name) for name in reversed(row.achievements) if name in ACHIEVEMENTS]
-    return f'<div class="cs-unlocks">{", ".join(newest_first) or "nothing unlocked yet"}</div>'
+    return f'<div class="cs-unlocks">{", ".join(newest_first) or _nothing_unlocked(row)}</div>'
+
+
+def _nothing_unlocked(row: EpisodeSummary) -> str:
+    return "nothing unlocked" if row.status.is_over else "nothing unlocked yet"
 
 
 def _all_achievements(row: EpisodeSummary) -> str:
+    if not row.achievements:
+        return f'<div class="cs-unlocks">{_nothing_unlocked(row)}</div>'
     chips = "".join(
         f"<span{' class=cs-done' if name in row.achievements else ''}>{words(name)}</span>" for name in ACHIEVEMENTS
     )
@@ -202,7 +231,7 @@ def _all_achievements(row: EpisodeSummary) -> str:
 
 
 def _open_link(row: EpisodeSummary) -> None:
-    if row.n_steps:
+    if row.n_steps or row.n_decisions:
         st.page_link("pages/episode.py", label="Open →", query_params={"id": row.id})
 
 

@@ -36,11 +36,18 @@ def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[Estimate, LlmParams] |
 
 
 def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]]:
-    """Label and value of what the summary says of it."""
+    """Label and value of what the summary says of it: what the budget leaves of it, where there is one."""
+    share = share_of_budget(plan.budget, estimated)
+    calls = round(estimated.calls * share)
+    by_calls = share == 1 or calls == plan.budget.max_calls
+    cost = None if estimated.cost_usd is None else estimated.cost_usd * share
     rows = [
-        ("Model calls, at most", number(estimated.calls)),
-        ("Tokens, about", f"{number(estimated.tokens_in)} in, {number(estimated.tokens_out)} out"),
-        ("Cost, about", usd(estimated.cost_usd)),
+        (
+            "Model calls, at most" if by_calls else "Model calls, about",
+            number(max(1, calls)) + (" (by the budget)" if share < 1 else ""),
+        ),
+        ("Tokens, about", f"{number(estimated.tokens_in * share)} in, {number(estimated.tokens_out * share)} out"),
+        ("Cost, about", usd(cost)),
     ]
     return rows if plan.budget.is_open else [*rows, ("Budget", budget_in_words(plan.budget))]
 
@@ -55,9 +62,24 @@ def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> 
     else:
         said = "A rough estimate, if every episode uses all its decisions."
         basis = f"{_BASIS} Prices are those of {PRICE_VERSION}."
+    if share_of_budget(plan.budget, estimated) < 1:
+        said += (
+            f" The budget ends the launch early; without it there would be {number(estimated.calls)} calls. Episodes "
+            "that play at once may each make one call more."
+        )
     if params.on_bad_call == "retry":
         said += f" Each decision may ask {params.ask_again} times more."
     return said, basis
+
+
+def share_of_budget(budget: Budget, estimated: Estimate) -> float:
+    """How much of the estimate the budget lets happen, 1 for all of it."""
+    limits = (
+        (budget.max_calls, estimated.calls),
+        (budget.max_tokens, estimated.tokens),
+        (budget.max_cost_usd, estimated.cost_usd),
+    )
+    return min([1.0, *(limit / wanted for limit, wanted in limits if limit is not None and wanted)])
 
 
 def budget_in_words(budget: Budget) -> str:

@@ -11,7 +11,7 @@ from core.store import EpisodeSpent, EpisodeSummary, TraceStore
 from core.types import Budget, Decision, Spent
 from pages.components.format import number
 from pages.components.model_estimate import budget_in_words
-from pages.components.model_words import kind_in_words, tokens, usd, usd_figure
+from pages.components.model_words import problem_in_words, reasoning_of, tokens, usd, usd_figure
 from pages.components.plain import short
 from pages.components.state import store
 
@@ -96,14 +96,14 @@ def _came_to(decision: Decision) -> str:
 
 
 def _reasoning(decision: Decision) -> str:
-    said = " ".join(call.reasoning for call in decision.tool_calls if call.reasoning)
+    said = " ".join(reason for call in decision.tool_calls if (reason := reasoning_of(call)))
     call = decision.model_call
     return said or (call.reasoning or call.content if call else "")
 
 
 def _problem(decision: Decision) -> str:
     call = decision.model_call
-    return f" ({kind_in_words(call.error_kind)})" if call and call.error_kind else ""
+    return f" ({problem_in_words(call)})" if call and call.error_kind else ""
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

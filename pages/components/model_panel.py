@@ -12,7 +12,15 @@ from pages.components.call_panel import show_problem
 from pages.components.format import ms, number
 from pages.components.long_text import show_long_data, show_long_text
 from pages.components.messages_panel import AskedBefore, show_messages
-from pages.components.model_words import attempts_in_words, cost_note, kind_in_words, tokens, usd
+from pages.components.model_words import (
+    INSTEAD,
+    attempts_in_words,
+    cost_note,
+    is_replacement,
+    problem_in_words,
+    tokens,
+    usd,
+)
 from pages.components.plain import plain, short
 
 _MOST_OF_A_NAME = 120
@@ -46,7 +54,7 @@ def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, 
     if call.error_kind is not None:
         show_problem(
             "The answer could not be used",
-            kind_in_words(call.error_kind),
+            problem_in_words(call),
             call.error_detail,
             colour="orange" if decision.steps else "red",
         )
@@ -108,7 +116,7 @@ def _show_earlier(call: ModelCall, key: str) -> None:
         "What the rest of this tab shows is the last one."
     )
     for at, bad in enumerate(call.earlier):
-        label = f"Answer {at + 1}: {plain(kind_in_words(bad.error_kind or ''))}"
+        label = f"Answer {at + 1}: {plain(problem_in_words(bad) or 'unknown')}"
         with st.expander(label, key=f"{key}-earlier-{at}"):
             if bad.error_detail:
                 st.text(short(bad.error_detail, 2_000))
@@ -135,19 +143,25 @@ def _show_answer(call: ModelCall, key: str) -> None:
 
 
 def _show_tool_calls(calls: tuple[ToolCall, ...], key: str) -> None:
-    if not calls:
+    sent = [call for call in calls if not is_replacement(call)]
+    if not sent:
         st.text("It called no tool.")
-    for at, call in enumerate(calls):
-        if call.arguments:
-            st.caption("Tool call as it came" if len(calls) == 1 else f"Tool call {at + 1} of {len(calls)} as it came")
-            called = f"{call.name}({call.arguments})"
-            show_long_text(called, key=f"{key}-tool-{at}", name=f"call-{at}", language="json")
-            st.caption("As it was read")
-        elif call.reasoning:
-            st.text(short(call.reasoning, 500))
-        st.text(", ".join(short(action, _MOST_OF_A_NAME) for action in call.actions) or "no valid action")
+    for at, call in enumerate(sent):
+        st.caption("Tool call as it came" if len(sent) == 1 else f"Tool call {at + 1} of {len(sent)} as it came")
+        called = f"{call.name}({call.arguments})"
+        show_long_text(called, key=f"{key}-tool-{at}", name=f"call-{at}", language="json")
+        st.caption("As it was read")
+        st.text(_actions(call) or "no valid action")
         for dropped in call.dropped:
             st.text(f"✕ dropped: {short(dropped.name, _MOST_OF_A_NAME)} ({short(dropped.reason, 500)})")
+    for call in calls:
+        if is_replacement(call):
+            st.caption("What the policy did instead")
+            st.text(f"{_actions(call)}. {INSTEAD}")
+
+
+def _actions(call: ToolCall) -> str:
+    return ", ".join(short(action, _MOST_OF_A_NAME) for action in call.actions)
 
 
 def _show_exchange(call: ModelCall) -> None:

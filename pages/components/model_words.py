@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.types import Attempt, ModelCall
+from core.policies.tools import ended_by_a_limit
+from core.types import Attempt, ModelCall, ToolCall
 from pages.components.format import ms, number
 from pages.components.plain import short
 
 _MOST_OF_A_KIND = 60
 _LEAST_USD = 0.00001
+INSTEAD = "The call could not be used; this policy is told to do nothing for a step then, and to go on."
 _KINDS = {
     "bad_arguments": "arguments that cannot be read",
-    "truncated": "cut by the token limit",
+    "truncated": "a call that is not whole",
     "no_tool_call": "no tool call",
     "tool_use_failed": "the server could not read the call",
     "refusal": "the model refused",
@@ -38,6 +40,30 @@ _KINDS = {
 def kind_in_words(kind: str) -> str:
     """Why an answer could not be used. A kind that is not known is shown as it is: text, not to be read as Markdown."""
     return _KINDS.get(kind) or short(kind.replace("_", " "), _MOST_OF_A_KIND) or "unknown"
+
+
+def problem_in_words(call: ModelCall) -> str:
+    """Why this answer could not be used: of one that is not whole, whether a limit cut it. Empty where it could."""
+    if call.error_kind is None:
+        return ""
+    if call.error_kind != "truncated":
+        return kind_in_words(call.error_kind)
+    return "cut by the token limit" if ended_by_a_limit(call.finish_reason) else "its call is not whole"
+
+
+def warning_in_words(warning: str) -> str:
+    """A warning of a decision: a kind of error, or a sentence already."""
+    return _KINDS.get(warning, warning)
+
+
+def is_replacement(call: ToolCall) -> bool:
+    """Whether the policy put this in the place of a call that could not be used: no model asks without arguments."""
+    return bool(call.actions) and not call.arguments.strip()
+
+
+def reasoning_of(call: ToolCall) -> str:
+    """What a call gives as its reason; for what the policy did instead of one, a sentence of ours."""
+    return INSTEAD if is_replacement(call) else call.reasoning
 
 
 def kinds_in_words(errors: Mapping[str, int]) -> str:

@@ -197,7 +197,9 @@ def _show_verdict(found: PotentialCheck, summary: EpisodeSummary, track: Track) 
                 key="go-to-largest-deviation",
                 on_click=partial(go_to_decision, summary.id, track.decisions, found.largest),
             )
-    st.caption(f"{sums_sentence(found)} {fit_sentence(found)} {end_sentence(found, summary)}")
+    with st.expander("Sums and fit", key="potential-sums"):
+        for sentence in (sums_sentence(found), fit_sentence(found), end_sentence(found, summary)):
+            st.text(sentence)
 
 
 def _csv(found: PotentialCheck) -> list[list[Cell]]:

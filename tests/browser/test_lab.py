@@ -71,6 +71,51 @@ def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(open_
     expect(page.get_by_role("spinbutton", name="collect drink, each time")).to_have_value("0")
 
 
+@pytest.mark.parametrize("tab", ["Pairs", "Episodes"])
+def test_rewards_that_nobody_typed_are_not_taken_over(open_page: OpenPage, stored: Dashboard, tab: str):
+    """The fields under a pair go away and come back: they say what the table says, and report nothing by themselves."""
+    page = open_page(width=1440)
+    page.goto(f"{stored.url}/lab")
+    drink = page.get_by_role("spinbutton", name="collect drink, each time")
+    expect(drink).to_have_value("0.06", timeout=WAIT_MS)
+    page.get_by_role("tab", name=tab).click()
+    settle(page)
+    if tab == "Pairs":
+        page.reload()
+        expect(drink).to_have_value("0.06", timeout=WAIT_MS)
+        settle(page)
+    page.get_by_text("One episode", exact=True).click()
+    expect(page.get_by_text(re.compile("Give an episode’s id|Give an episode's id"))).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    page.get_by_text("Everything stored", exact=True).click()
+    expect(drink).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    expect(drink).to_have_value("0.06")
+    expect(page.get_by_role("spinbutton", name=re.compile(", unlock$")).first).to_have_value("1")
+    drink.focus()
+    drink.press("Tab")  # a field that is left reports what it holds
+    settle(page)
+    page.wait_for_timeout(1_000)
+    settle(page)
+    expect(drink).to_have_value("0.06")
+    expect(page.get_by_text("Changed:")).to_have_count(0)
+
+
+def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, stored: Dashboard):
+    page = open_page(width=1440)
+    page.goto(f"{stored.url}/lab")
+    page.get_by_role("button", name="Save…").click(timeout=WAIT_MS)
+    popover = page.get_by_test_id("stPopoverBody")
+    popover.get_by_role("button", name="Save", exact=True).click()
+    expect(popover.get_by_text(re.compile("^It was not saved"))).to_be_visible(timeout=WAIT_MS)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Import…").click()
+    popover.locator("input[type=file]").set_input_files(
+        {"name": "weights.json", "mimeType": "application/json", "buffer": b'{"weigths": {}}'}
+    )
+    expect(popover.get_by_text(re.compile("^It was not imported"))).to_be_visible(timeout=WAIT_MS)
+
+
 def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage, stored: Dashboard):
     page = open_page()
     page.goto(f"{stored.url}/lab")

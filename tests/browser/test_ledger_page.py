@@ -164,3 +164,28 @@ def test_every_view_of_the_ledger_is_drawn(
     drawn = page.locator("tr[data-decision]" if view == "Table" else ".js-plotly-plot .main-svg")
     expect(drawn.first).to_be_visible()
     take_screenshot(page, f"ledger_{view.lower().replace('+', '_')}_{scheme}")
+
+
+def test_no_column_of_the_table_is_half_hidden_wherever_it_is_scrolled(opened: Callable[..., Page]):
+    page = opened("tab=Ledger", width=1024)
+    table = page.locator(".scroll").first
+    expect(table).to_be_visible()
+    for left in (0, 35, 70, 10_000):
+        table.evaluate(
+            "(node, left) => new Promise((done) => { node.scrollLeft = left; setTimeout(done, 200); })", left
+        )
+        assert (
+            table.evaluate(
+                """(node) => {
+                const columns = [...node.querySelector(".names").children];
+                const box = (cell) => cell.getBoundingClientRect();
+                const covered = (side) => parseFloat(node.style.getPropertyValue(side));
+                const start = box(columns[0]).right + covered("--before");
+                const end = box(columns.at(-1)).left - covered("--after");
+                const halves = [start, end].flatMap((edge) =>
+                    columns.slice(1, -2).filter((cell) => box(cell).left < edge - 1 && box(cell).right > edge + 1));
+                return halves.map((cell) => cell.textContent);
+            }"""
+            )
+            == []
+        )

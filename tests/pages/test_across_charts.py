@@ -43,7 +43,7 @@ from pages.components.lab.across_words import (
     unfair_title,
     with_interval,
 )
-from pages.components.lab.player_colours import player_colour
+from pages.components.lab.player_colours import player_colour, player_places
 from tests.statistics.samples import played
 
 HOSTILE = '<a href="http://example.org">x</a>'
@@ -71,7 +71,7 @@ def marks(figure: go.Figure) -> list[Any]:
 
 def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(summaries: dict[str, Summary]):
     published = [row for row in published_rows() if row.entry == RANDOM]
-    found = marks(scores(summaries, (HOSTILE, "b"), published, "light"))
+    found = marks(scores(summaries, {HOSTILE: 0, "b": 1}, published, "light"))
     stored = [mark for mark in found if mark.error_x.array is not None]
     hollow = [mark for mark in found if mark.error_x.array is None]
     score = summaries["b"].score
@@ -85,13 +85,37 @@ def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(
 
 
 def test_achievements_stand_by_how_often_they_are_unlocked(summaries: dict[str, Summary]):
-    figure = success_rates({"b": summaries["b"]}, ("b",), [], "dark")
+    figure = success_rates({"b": summaries["b"]}, {"b": 0}, [], "dark")
     (mark,) = marks(figure)
     assert list(mark.x) == sorted(mark.x, reverse=True)
     layout: Any = figure.layout
     first = ACHIEVEMENTS.index(layout.yaxis.ticktext[0].replace(" ", "_"))
     assert f"b in {summaries['b'].n_successes[first]} of 12 episodes" in mark.hovertext[0]
     assert "95% interval" in mark.hovertext[0]
+
+
+def test_marks_at_the_same_rate_do_not_lie_on_each_other(summaries: dict[str, Summary]):
+    published = [row for row in published_rows() if row.success is not None][:4]
+    figure = success_rates(summaries, {HOSTILE: 0, "b": 1}, published, "light")
+    layout: Any = figure.layout
+    a_row = layout.height / len(ACHIEVEMENTS)
+    heights = sorted(mark.y[0] * a_row for mark in marks(figure))
+    assert len(heights) == 6
+    assert min(np.diff(heights)) >= marks(figure)[0].marker.size
+    assert heights[-1] - heights[0] < a_row
+
+
+def test_a_player_keeps_its_colour_whoever_else_is_stored():
+    few = player_places(["scripted", "farmer", "my policy"])
+    more = player_places(["farmer", "my policy", "random", "llm", "human", "scripted"])
+    assert few == {name: more[name] for name in few}
+    assert len({player_colour(place, "light") for place in more.values()}) == len(more)
+
+
+def test_many_players_have_places_of_their_own_and_new_ones_leave_those_that_are_taken():
+    many = player_places(f"player {n}" for n in range(60))
+    assert len(set(many.values())) == 60
+    assert not set(player_places(["x", "y", "scripted"], many).values()) - {0} & set(many.values())
 
 
 def test_bars_hold_every_component_in_its_colour_and_sum_to_what_was_paid():
@@ -119,7 +143,7 @@ def test_a_player_that_is_not_in_a_group_has_no_mark_there():
         "easy": {"a": (Estimate(1.0, 0.5, 2.0), "")},
         "hard": {"a": (Estimate(3.0), ""), "b": (Estimate(2.0), "")},
     }
-    found = {mark.name: mark for mark in marks(dots_by_group(estimates, ["a", "b"], ("a", "b"), "x", "light"))}
+    found = {mark.name: mark for mark in marks(dots_by_group(estimates, ["a", "b"], {"a": 0, "b": 1}, "x", "light"))}
     assert (len(found["a"].x), len(found["b"].x)) == (2, 1)
     assert list(found["a"].error_x.array) == [1.0, 0.0]
 
@@ -138,14 +162,14 @@ def test_every_point_carries_its_episode_and_the_two_returns_have_panels_of_thei
     rows = {"a": np.array([0, 2, 4])}
     spreads = {"a": (distribution(its.shaped_returns[rows["a"]]), distribution(its.env_returns[rows["a"]]))}
     points = [
-        mark for mark in marks(returns(its, episodes, rows, spreads, ("a",), "light")) if mark.customdata is not None
+        mark for mark in marks(returns(its, episodes, rows, spreads, {"a": 0}, "light")) if mark.customdata is not None
     ]
     assert [mark.xaxis for mark in points] == ["x", "x2"]
     assert [row[0] for row in points[0].customdata] == ["episode-0", "episode-2", "episode-4"]
     assert list(points[0].x) == (
         2 * points[1].x if isinstance(points[1].x, np.ndarray) else [2 * x for x in points[1].x]
     )
-    (cloud,) = marks(return_against_achievements(its, episodes, rows, ("a",), "light"))
+    (cloud,) = marks(return_against_achievements(its, episodes, rows, {"a": 0}, "light"))
     assert [round(y) for y in cloud.y] == its.n_unlocked[rows["a"]].tolist()
 
 
@@ -154,7 +178,7 @@ def test_unlock_times_are_drawn_for_those_that_came_and_paler_the_rarer():
     times = {
         "a": [UnlockTime(4, 4, 5.0, 8.0, 9.0), UnlockTime(4, 2, 1.0, 2.0, 3.0), *[never] * (len(ACHIEVEMENTS) - 2)]
     }
-    mark = marks(unlock_quartiles(times, ("a",), "light"))[0]
+    mark = marks(unlock_quartiles(times, {"a": 0}, "light"))[0]
     assert list(mark.x) == [2.0, 8.0]
     assert list(mark.marker.opacity) == [0.5, 1.0]
     assert "reached in 2 of 4 episodes (50%)" in mark.hovertext[0]
@@ -162,7 +186,7 @@ def test_unlock_times_are_drawn_for_those_that_came_and_paler_the_rarer():
 
 def test_a_curve_is_a_stair_in_percent():
     curve = unlock_curve(np.array([3.0, np.nan]), np.array([10, 10]), np.zeros(2, np.bool_))
-    (line,) = traces(unlock_curves("wake_up", {"a": curve}, {"a": 2}, ("a",), "dark"))
+    (line,) = traces(unlock_curves("wake_up", {"a": curve}, {"a": 2}, {"a": 0}, "dark"))
     assert (list(line.x), list(line.y), line.line.shape) == ([0, 3, 10], [0.0, 50.0, 50.0], "hv")
 
 
@@ -173,12 +197,12 @@ def test_names_of_a_trace_are_inert(summaries: dict[str, Summary]):
     pays = {HOSTILE: (ComponentPay(HOSTILE, HOSTILE, 1.0, 1.0, 1.0),)}
     curve = unlock_curve(np.array([3.0]), np.array([10]), np.zeros(1, np.bool_))
     for figure in (
-        scores(summaries, (HOSTILE, "b"), published_rows()[:3], "light"),
-        success_rates(summaries, (HOSTILE, "b"), published_rows()[:3], "light"),
+        scores(summaries, {HOSTILE: 0, "b": 1}, published_rows()[:3], "light"),
+        success_rates(summaries, {HOSTILE: 0, "b": 1}, published_rows()[:3], "light"),
         component_bars(pays, False, "light"),
-        returns(its, episodes, rows, spreads, (HOSTILE,), "light"),
-        return_against_achievements(its, episodes, rows, (HOSTILE,), "light"),
-        unlock_curves("wake_up", {HOSTILE: curve}, {HOSTILE: 1}, (HOSTILE,), "light"),
+        returns(its, episodes, rows, spreads, {HOSTILE: 0}, "light"),
+        return_against_achievements(its, episodes, rows, {HOSTILE: 0}, "light"),
+        unlock_curves("wake_up", {HOSTILE: curve}, {HOSTILE: 1}, {HOSTILE: 0}, "light"),
     ):
         assert "<a" not in str(figure.to_json()).replace("\\u003c", "<")
 
@@ -198,7 +222,7 @@ def test_intervals_in_words_say_what_they_are_made_from():
     assert interval_text(Estimate(2.0, 1.5, 2.5)) == "1.5 – 2.5"
     assert interval_text(Estimate(0.0, -1.0, 1.0), 2) == "−1.00 – 1.00"
     assert interval_text(Estimate(2.0)) == "n/a"
-    assert with_interval(Estimate(2.0), 1) == "no interval: all episodes are of one seed"
+    assert with_interval(Estimate(2.0), 1) == "no interval: 1 seed, and it takes 3"
     assert with_interval(Estimate(1.0, 1.0, 1.0), 4) == "the same on all 4 seeds, so resampling shows no spread"
     assert with_interval(Estimate(0.5, 0.2, 0.8), 9, 0, 100, "%") == "95% interval 20 – 80% over 9 seeds, rough"
     assert with_interval(Estimate(0.5, 0.2, 0.8), 12, 0, 100, "%") == "95% interval 20 – 80% over 12 seeds"
@@ -235,4 +259,4 @@ def test_a_correlation_or_its_absence_is_a_sentence():
     assert absent == (
         "a: n/a, because all its episodes unlocked the same number of achievements (4 episodes on 4 seeds)."
     )
-    assert "one seed has no interval" in correlation_sentence("a", RankCorrelation(4, 1, 0.5))
+    assert "one or two seeds have no interval" in correlation_sentence("a", RankCorrelation(4, 1, 0.5))

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.rollout import run_rollout
+from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from tests.pages.conftest import ROOT
@@ -99,6 +100,8 @@ def test_the_lab_lists_who_farmed_and_shows_why(audited: None):
     (table,) = [frame.value for frame in at.dataframe if "Found" in frame.value or "what" in frame.value]
     alerts = dict(zip(table["policy"], table["alerts"], strict=True))
     assert alerts["farmer"] > 0 and alerts["scripted"] == 0
+    assert list(table["alerts"]) == sorted(table["alerts"], reverse=True)  # what there is to see comes first
+    assert "The first with an alert: episode aaaaaaaa" in said(at)
     links = [link for link in at.get("page_link") if "Audit" in str(link.proto)]
     assert links, "no link to a frame"
 
@@ -107,3 +110,25 @@ def test_the_lab_names_configurations_that_can_be_farmed(audited: None):
     at = opened("pages/lab.py", view="Audit")
     titles = [block.label for block in at.expander]
     assert any("2 episodes" in title and "alert" in title for title in titles)
+
+
+def test_a_configuration_is_called_what_it_was_saved_as(audited: None):
+    with TraceStore.from_settings(load_settings()) as store:
+        store.save_reward("by *the* book", store.episode(FARMED).spec.reward)
+        try:
+            at = opened("pages/lab.py", view="Audit")
+        finally:
+            store.forget_reward("by *the* book")
+    assert any(block.label.replace("\\", "").startswith("“by *the* book” (") for block in at.expander)
+
+
+def test_the_thresholds_stay_in_sight_while_they_are_changed(audited: None):
+    at = opened("pages/lab.py", view="Audit")
+    at.session_state["audit_rules"] = True
+    at = at.number_input(key="audit_param_audit_component_share").set_value(0.95).run()
+    assert not at.exception
+    (rules,) = [block for block in at.expander if block.label == "Rules and thresholds"]
+    assert rules.proto.expanded
+    assert "1 of " in said(at) and "thresholds is not at the default" in said(at)
+    at = at.button(key="audit_defaults").click().run()
+    assert "not at the default" not in said(at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +21,7 @@ from pages.components.charts import (
     world_map,
 )
 from pages.components.component_colours import component_colour
+from pages.components.figure import Theme
 from tests.pages.test_cursor import DECISIONS, decision
 
 PARTS = (
@@ -54,6 +57,14 @@ def test_each_part_has_its_colour_and_an_unknown_one_too():
     colours = [component_colour(part.kind, part.name, "light") for part in parts]
     assert list(bars.marker.color) == [*colours, COLOURS["total"].light]
     assert len(set(colours)) == len(colours)
+
+
+@pytest.mark.parametrize("ground", ["light", "dark"])
+def test_components_that_are_often_paid_together_can_be_told_apart(ground: Theme):
+    names = ("health", "food", "drink", "energy", "sapling", "wood", "stone", "")
+    colours = [component_colour("inventory", name, ground) for name in names]
+    channels = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours]
+    assert min(math.dist(one, other) for one, other in itertools.combinations(channels, 2)) > 28
 
 
 def test_names_are_inert_in_labels():

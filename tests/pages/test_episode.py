@@ -359,6 +359,33 @@ def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
     assert selector(at).value == 0
 
 
+def test_a_running_episode_is_followed_until_somebody_goes_elsewhere(empty: TraceStore):
+    queued = only_queued(empty, spec_of())
+    assert empty.claim_next(worker="tests")
+    held: list[Decision] = []
+    recorder = Unfinished(empty.recorder(queued.id))
+    record, recorder.record = recorder.record, held.append
+    policy = make_policy(queued.spec.policy, seed=1, max_actions=5)
+    run_episode(queued.spec, CrafterEnv(observe=False), policy, RewardShaper(RewardConfig()), recorder)
+    for decision in held[:2]:
+        record(decision)
+    at = opened(id=queued.id)
+    toggle = at.toggle(key=f"follow-{queued.id}")
+    assert not toggle.value and selector(at).value == 0
+    toggle.set_value(True).run()
+    assert selector(at).value == 1
+    record(held[2])
+    at.run()
+    assert selector(at).value == 2
+    at.button(key="decision-back").click().run()
+    assert selector(at).value == 1
+    record(held[3])
+    at.run()
+    assert selector(at).value != 3  # where the reader is; without a browser that is where the player began
+    at.run()
+    assert not at.toggle(key=f"follow-{queued.id}").value
+
+
 class Unfinished:
     """Records everything but the end."""
 

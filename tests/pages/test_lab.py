@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import NumberInput
 
 from core.rescore import RewardArchive
 from core.rewards import RewardConfig, checked, to_document
@@ -20,7 +22,7 @@ from tests.pages.conftest import ROOT
 from tests.pages.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
 from tests.store.samples import make_run, record_episode
 
-DRINK = "lab_pays_achievement_count_collect_drink"
+DRINK = "lab_pays_achievement_count_collect_drink_"  # and what else sets the field apart
 NO_DRINK = RewardConfig(
     "per_achievement", achievement_count_weights=DEFAULTS.achievement_count_weights | {"collect_drink": 0.0}
 )
@@ -65,14 +67,24 @@ def said(at: AppTest) -> str:
     return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
 
 
+def drink(at: AppTest) -> NumberInput:
+    """The field under the pair that says what drinking pays."""
+    (field,) = [field for field in at.number_input if (field.key or "").startswith(DRINK)]
+    return field
+
+
 def pay_nothing_for_drinking(at: AppTest) -> AppTest:
-    return clean(at.number_input(key=DRINK).set_value(0.0).run())
+    return clean(drink(at).set_value(0.0).run())
 
 
 def table(at: AppTest, column: str):
     """The one table with that column."""
     (found,) = [frame.value for frame in at.dataframe if column in frame.value.columns]
     return found
+
+
+def popover(at: AppTest, label: str):
+    return next(block for block in at.get("popover") if block.proto.popover.label == label)
 
 
 def button(at: AppTest, key: str):
@@ -87,7 +99,7 @@ def test_the_pair_that_pays_more_for_less_is_shown_before_anything_is_edited(pai
     assert "In **1** of 1 pair in the same world the episode with **fewer achievements earns more**" in said(at)
     assert list(table(at, "second")["second"]) == ["farmer farmed01 · 1"]
     assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in said(at)
-    assert at.number_input(key=DRINK).value == 0.06  # what pays most there can be changed there
+    assert drink(at).value == 0.06  # what pays most there can be changed there
 
 
 def test_one_number_swaps_the_pair(pair: TraceStore):
@@ -108,8 +120,8 @@ def test_the_decisions_that_change_are_named_with_their_parts_and_a_link_to_thei
         for link in at.get("page_link")
         if link.proto.label.startswith("Dec")
     }
-    assert ("Decision 1, step 2 →", "id=farmed01&step=2") in links
-    assert ("Decision 2, step 3 →", "id=honest01&step=3") in links
+    assert ("Decision 1, step 2 →", "id=farmed01&step=2&tab=Ledger") in links
+    assert ("Decision 2, step 3 →", "id=honest01&step=3&tab=Ledger") in links
     assert "farmer farmed01: −6.12 in 22 of 22 decisions" in said(at)
     assert "… and 16 more that change less" in said(at)
 
@@ -118,7 +130,7 @@ def test_the_edit_is_undone_with_one_click(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     clean(button(at, "lab_undo").click().run())
     assert metrics(at)["Pairs"] == ("0", "of 1 swap")
-    assert at.number_input(key=DRINK).value == 0.06
+    assert drink(at).value == 0.06
 
 
 def test_figures_hold_both_returns_against_each_other(pair: TraceStore):
@@ -153,6 +165,36 @@ def test_what_cannot_be_used_is_said_and_the_last_result_stays(pair: TraceStore)
     assert button(at, "lab_launch").disabled
 
 
+def test_the_fields_under_a_pair_say_what_the_table_says_after_they_were_away(pair: TraceStore):
+    at = opened()
+    at.session_state["lab_results"] = "Episodes"
+    clean(at.run())
+    clean(at.segmented_control(key="scope").set_value("One episode").run())
+    assert not [field for field in at.number_input if (field.key or "").startswith("lab_pays_")]
+    clean(at.segmented_control(key="scope").set_value("Everything stored").run())
+    assert drink(at).value == 0.06
+    assert "Changed:" not in said(at)
+    clean(drink(at).set_value(0.5).run())
+    assert "Changed:** collect drink, each time pays: 0.06 → 0.5." in said(at)
+    clean(button(at, "lab_undo").click().run())
+    assert drink(at).value == 0.06  # and not what was typed when it said so before
+
+
+def test_the_pair_below_a_list_is_one_of_the_list(pair: TraceStore):
+    record_changes(pair, "honest02", HONEST, seed=4)
+    record_changes(pair, "farmed02", FARMED, policy="farmer", seed=4, minutes=1)
+    at = opened()
+    at.session_state["lab_pair"] = ("honest01", "farmed01")
+    clean(at.run())
+    assert "**The pair on seed 13**" in said(at)
+    at = opened(scope="A selection", seeds="4")
+    assert list(table(at, "second")["second"]) == ["farmer farmed02 · 1"]
+    assert "**The pair on seed 4**" in said(at)
+    at.session_state["lab_pair"] = ("honest01", "farmed01")  # chosen before a filter took it away
+    clean(at.run())
+    assert "**The pair on seed 4**" in said(at)
+
+
 # -------------------------------------------------------------------------------------------------- groups, warnings
 
 
@@ -173,11 +215,16 @@ def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
     at.session_state["lab_results"] = "Advantages"
     clean(at.run())
     assert "No advantage changes its sign (1 group of several episodes)" in said(at)
+    unchanged = table(at, "means")
+    assert sorted(zip(unchanged["before"], unchanged["after"], unchanged["means"], strict=True)) == [
+        ("+1.00", "+1.00", "more of it"),
+        ("−1.00", "−1.00", "less of it"),
+    ]
     at.session_state["lab_results"] = "Pairs"
     at = pay_nothing_for_drinking(clean(at.run()))
     at.session_state["lab_results"] = "Advantages"
     clean(at.run())
-    assert metrics(at)["Advantages"] == ("2", "of 2 turn")
+    assert metrics(at)["Advantages"] == ("2", "of 2 change sign")
     changes = table(at, "means")
     assert sorted(zip(changes["before"], changes["after"], strict=True)) == [("+1.00", "−1.00"), ("−1.00", "+1.00")]
     assert "GRPO compares an episode with its group" in said(at)
@@ -200,6 +247,17 @@ def test_without_two_episodes_of_one_world_the_way_to_some_is_shown(store: Trace
     at = opened()
     assert "No two episodes here were played in the same world" in said(at)
     assert "lab_example_pairs" in {b.key for b in at.button}
+
+
+def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
+    record_changes(store, "other001", HONEST, seed=1)
+    for player in ("an honest player", "a farmer"):
+        run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
+        store.create_run(replace(run, name=f"Lab example: {player}"))
+    at = opened()
+    assert "The example is being played: 0 of 4 episodes are over" in said(at)
+    assert "No two episodes here" not in said(at)
+    assert "lab_example_pairs" not in {b.key for b in at.button}
 
 
 def test_an_empty_store_offers_two_episodes_to_learn_from(store: TraceStore):
@@ -240,6 +298,18 @@ def test_a_link_to_an_episode_starts_from_what_it_was_played_with(store: TraceSt
     clean(at.number_input(key="lab_lambda").set_value(1.0).run())
     assert metrics(at) == {"Return": ("+5.29", "−5.29")}
     assert "λ 2 → 1" in said(at)
+
+
+def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
+    at = opened(scope="One episode")
+    newest = next(box for box in at.selectbox if box.label.startswith("or one of the newest 2"))
+    assert newest.options == ["farmer farmed01 · seed 13 · +7.12", "scripted honest01 · seed 13 · +5.29"]
+    clean(newest.set_value("honest01").run())
+    assert at.text_input(key="episode").value == "honest01"
+    assert metrics(at) == {"Return": ("+5.29", "0.00")}
+    clean(at.text_input(key="episode").set_value("farmed").run())
+    newest = next(box for box in at.selectbox if box.label.startswith("or one of the newest 2"))
+    assert newest.value == "farmed01"
 
 
 @pytest.mark.parametrize(
@@ -298,7 +368,9 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     assert pair.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
     assert "Saved as “no pay for drinking”. The returns of 2 episodes are kept with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
-    assert "Nothing is changed yet" in said(at)
+    assert "The form says what “Start from” filled it with" in said(at)
+    assert "**1** of 1 pair in the same world swaps its order" in said(at)  # held against play it is a change still
+    assert "Nothing is changed" not in said(at)
     assert pair.episode("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
 
 
@@ -308,7 +380,7 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):
     for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
         at.text_input(key="lab_save_name").set_value(name)
         clean(button(at, "lab_save").click().run())
-        assert answer in said(at)
+        assert answer in "".join(error.value for error in popover(at, "Save…").error)
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
 
 
@@ -342,7 +414,7 @@ def test_a_trainers_json_is_imported_and_another_text_is_answered(pair: TraceSto
     at = opened()
     at.text_area(key="lab_pasted").set_value('{"weigths": {}}')
     clean(button(at, "lab_use_pasted").click().run())
-    assert 'did you mean "weights"?' in said(at)
+    assert 'did you mean "weights"?' in "".join(error.value for error in popover(at, "Import…").error)
     at.text_area(key="lab_pasted").set_value(to_document(NO_DRINK))
     clean(button(at, "lab_use_pasted").click().run())
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")

@@ -252,6 +252,13 @@ def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
     assert (paid_by_env.x[-1], paid_by_env.y[-1]) == (499, 500.0)
     assert shaped.y[0] == pytest.approx(ledger.totals.sum(), abs=1e-3)
     assert (env_to_go.y[0], env_to_go.y[-1]) == (500.0, 1.0)
+    assert paid_by_env.customdata[-1] == "+500.00"
+
+
+def test_curves_say_nothing_as_zero_without_a_sign():
+    ledger, env = Ledger.of(long_episode(20)), np.zeros(20)
+    *_, paid_by_env, _ = traces(curves(ledger, env, ToGo(reward_to_go(ledger.totals), env), 3, "light"))
+    assert set(paid_by_env.customdata) == {"0.00"}
 
 
 def test_bins_cover_every_decision_once():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.policies.llm import Estimate
 from core.policies.llm.prompt import default_system_prompt
 from core.settings import load_settings
 from core.store import TraceStore
-from core.types import ModelProfile
+from core.types import Budget, ModelProfile
+from pages.components.model_estimate import share_of_budget
 from tests.pages.test_launch import address, checked, described, errors, link, summary
 from tests.pages.test_launch import opened as opened_on
 from tests.policies.llm.server import ModelServer, calls, says
@@ -70,6 +73,18 @@ def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: Tr
     assert "<span>Model calls, at most</span><b>10</b>" in said
     assert "<span>Cost, about</span><b>n/a</b>" in said
     assert "No price is known for this model" in captions(at)
+
+
+def test_the_estimate_ends_where_the_budget_does(stored: TraceStore):
+    at = with_model()
+    at.number_input(key="launch_budget_calls").set_value(4)
+    said = summary(checked(at.run()))
+    assert "<span>Model calls, at most</span><b>4 (by the budget)</b>" in said
+    assert "without it there would be 10 calls" in captions(at)
+    at.number_input(key="launch_budget_calls").set_value(400)
+    said = summary(checked(at.run()))
+    assert "<span>Model calls, at most</span><b>10</b>" in said
+    assert "without it" not in captions(at)
 
 
 def test_a_known_price_is_an_estimate_in_dollars(stored: TraceStore):
@@ -320,3 +335,12 @@ def test_asking_again_is_part_of_what_is_said(stored: TraceStore):
     checked(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
     assert not at.number_input(key="launch_param_llm_ask_again").disabled
     assert "Each decision may ask 2 times more." in captions(at)
+
+
+def test_what_a_budget_leaves_is_the_least_of_its_parts():
+    wanted = Estimate(calls=80, tokens_in=7_000, tokens_out=1_000, cost_usd=2.0)
+    assert share_of_budget(Budget(), wanted) == 1
+    assert share_of_budget(Budget(max_calls=24), wanted) == 0.3
+    assert share_of_budget(Budget(max_calls=24, max_tokens=1_600), wanted) == 0.2
+    assert share_of_budget(Budget(max_calls=24, max_cost_usd=0.5), wanted) == 0.25
+    assert share_of_budget(Budget(max_cost_usd=0.5), replace(wanted, cost_usd=None)) == 1

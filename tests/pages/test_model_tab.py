@@ -318,3 +318,35 @@ def test_a_picture_of_a_data_url_is_read():
 )
 def test_what_is_no_picture_is_said_instead(url: str, says: str):
     assert says in str(picture_of(url))
+
+
+def cut_call(finish_reason: str) -> Reply:
+    body = thinks("do")
+    (choice,) = body["choices"]
+    choice["finish_reason"] = finish_reason
+    choice["message"]["tool_calls"][0]["function"]["arguments"] = '{"actions_list": ["do",'
+    return says(body)
+
+
+def test_a_call_that_is_not_whole_is_put_down_to_the_limit_only_where_the_server_says_so(data_dir: Path):
+    recorded(cut_call("tool_calls"), cut_call("length"), on_bad_call="noop", decisions=2)
+    finished = opened_at(0)
+    assert "its call is not whole" in texts(finished)
+    assert any("look at the server's tool-call parser" in text for text in texts(finished))
+    assert not any("limit of tokens" in text for text in texts(finished))
+    cut = opened_at(1)
+    assert "cut by the token limit" in texts(cut)
+    assert any("raise the limit of tokens" in text for text in texts(cut))
+
+
+def test_what_the_policy_did_instead_is_no_second_call(data_dir: Path):
+    recorded(cut_call("tool_calls"), on_bad_call="noop", decisions=1)
+    at = opened(step=1)
+    assert "Tool call as it came" in captions(at) and "Tool call 1 of 2" not in captions(at)
+    assert "What the policy did instead" in captions(at)
+    assert any(text.startswith("noop. The call could not be used; this policy is told") for text in texts(at))
+    at = opened("Tool call", step=1)
+    assert "What the policy did instead" in captions(at)
+    assert not any(text.startswith("Call 1 of 2") for text in texts(at))
+    assert "The answer could not be used: its call is not whole." in texts(at)
+    assert not any("(truncated)" in text or text == "truncated" for text in texts(at))

@@ -16,8 +16,11 @@ from core.errors import StoreUnavailable, UnknownEpisode
 from core.settings import load_settings
 from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from pages.components.cursor import Cursor
 from pages.components.live import Played, episode_name, played_by, progress_of, stage
 from tests.pages.conftest import ROOT
+from tests.pages.model_episodes import EPISODE, RUN, record, says_nothing_to_do
+from tests.policies.llm.server import says
 
 RECORDED_RUN = "f" * 32
 
@@ -320,3 +323,16 @@ def test_runs_whose_configuration_has_another_shape_are_listed_all_the_same(
     recorded.create_run(Run("9" * 32, datetime.now(UTC), (), config=config))
     at = opened(None)
     assert not at.exception
+
+
+def test_a_failed_episode_says_why_and_leads_to_its_call(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, (says(says_nothing_to_do()),), decisions=1)
+    at = opened(RUN)
+    assert r":red[**The policy made no tool call\.**]" in [element.value for element in at.markdown]
+    assert any("holds no tool call" in text.value for text in at.text)
+    cards = [element.proto.body for element in at.get("html")]
+    assert any(">nothing unlocked<" in card for card in cards) and not any('class="cs-chips"' in card for card in cards)
+    at.button(key=f"failed-call-{EPISODE}").click().run()
+    assert not at.exception
+    assert at.session_state[f"picked:{EPISODE}"] == Cursor(0, 0)

@@ -11,7 +11,7 @@ from core.audit.crafter import VITALS
 from core.audit.records import Alert, Cycle, Rule, Severity, Span
 from core.audit.thresholds import AuditThresholds
 from core.audit.trail import TINY, Entry, Trail, most_telling, runs, span, total
-from core.audit.words import amount, listing, times
+from core.audit.words import amount, listing, times, unlocks_worth
 from core.types import StateFacts, StateRecord
 
 
@@ -127,11 +127,11 @@ def _alert(laps: Sequence[_Lap], thresholds: AuditThresholds, least: float) -> A
         rule=RULE.id,
         severity=Severity.ALERT,
         sentence=f"{times(len(laps), 'lap')} of a loop ({what}) paid {amount(pay)}, {amount(cycle.gain)} each: back at "
-        f"the same place with the same things, no better off. One of {times(steps, 'step')} begins at frame "
-        f"{example.first_frame}.",
+        f"the same place with the same things, no better off. The one that pays best takes {times(steps, 'step')} and "
+        f"begins after step {example.first_frame}.",
         criterion=f"At least {times(thresholds.loop_laps, 'lap')} of at most "
         f"{times(thresholds.loop_lap_steps, 'step')} each, within {times(thresholds.loop_window, 'step')}, that pay at "
-        f"least {amount(least)} together, which is {thresholds.loop_worth:g} times what an unlock pays in the mean.",
+        f"least {amount(least)} together: {unlocks_worth(thresholds.loop_worth)}.",
         reward=pay,
         evidence=most_telling(span(run, what) for run in runs(_entries(laps))),
         cycle=cycle,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from core.audit.records import Alert, Rule, Severity
 from core.audit.thresholds import AuditThresholds
 from core.audit.trail import TINY, Entry, Trail, most_telling, span, total
-from core.audit.words import amount, times
+from core.audit.words import amount, times, unlocks_worth
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
@@ -27,9 +27,9 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         rule=RULE.id,
         severity=Severity.ALERT,
         sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')} that unlocked nothing, most of "
-        f"it from frame {best[0].first_frame} to frame {best[-1].last_frame} ({amount(total(best))}).",
-        criterion=f"At most {times(thresholds.still_steps, 'step')} without an unlock pay at least {amount(least)}, "
-        f"which is {thresholds.still_worth:g} times what an unlock pays in the mean.",
+        f"it from step {best[0].first_frame} to step {best[-1].last_frame} ({amount(total(best))}).",
+        criterion=f"At most {times(thresholds.still_steps, 'step')} without an unlock pay at least {amount(least)}: "
+        f"{unlocks_worth(thresholds.still_worth)}.",
         reward=reward,
         evidence=most_telling(span(stretch, "return rises, nothing is unlocked") for stretch in stretches),
     )

@@ -7,7 +7,7 @@ response    a server's whole answer (with message, stream, failures and retry_af
 """
 
 from core.policies.tools.calls import RawCall, ReadCall, call_interact, read_tool_call, read_tool_calls
-from core.policies.tools.response import ParsedResponse, Usage, parse_response
+from core.policies.tools.response import ParsedResponse, Usage, ended_by_a_limit, parse_response
 from core.policies.tools.schema import TOOL_NAME, tool_schema
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "ReadCall",
     "Usage",
     "call_interact",
+    "ended_by_a_limit",
     "parse_response",
     "read_tool_call",
     "read_tool_calls",

@@ -22,6 +22,10 @@ from core.types import ModelCall, PolicyReply, ToolCall
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
 _FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "sensitive")
 _MAX_DETAIL = 2_000
+_UNFINISHED = (
+    "The arguments of the call end in the middle or are not JSON, although {finished}: ask again, or look at the "
+    "server's tool-call parser."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def _completion(
     ended = finish.lower()
     message = as_dict(choice.get("message")) or as_dict(choice.get("delta")) or {"content": choice.get("text")}
     read = read_message(message, ended, offered)
-    cut, filtered = ended in _CUT, ended in _FILTERED
+    cut, filtered = ended_by_a_limit(ended), ended in _FILTERED
     reply = read_tool_calls(read.calls, offered=offered, max_actions=max_actions, cut_off=cut)
     failure = Failure(reply.error_kind or "", reply.error_detail)
     if failure.kind and (filtered or read.refusal or ended == "refusal"):
@@ -167,7 +171,8 @@ def _completion(
     elif failure.kind == "no_tool_call":
         failure = described("truncated" if cut else "no_tool_call")
     elif failure.kind == "truncated":
-        failure = Failure("truncated", f"{described('truncated').detail} {reply.error_detail}")
+        advice = described("truncated").detail if cut else _unfinished(finish)
+        failure = Failure("truncated", f"{advice} {reply.error_detail}")
     return ParsedResponse(
         tool_calls=reply.tool_calls,
         warning=None if failure.kind else "content_filter" if filtered else reply.warning,
@@ -178,6 +183,16 @@ def _completion(
         finish_reason=None if finish == CUT_STREAM else finish or None,
         **_facts(body),
     )
+
+
+def ended_by_a_limit(finish_reason: str | None) -> bool:
+    """Whether a server says that it ended an answer for its length."""
+    return (finish_reason or "").lower() in _CUT
+
+
+def _unfinished(finish: str) -> str:
+    said = "the server says that the answer was finished" if finish else "the server names no limit that was reached"
+    return _UNFINISHED.format(finished=said)
 
 
 def _failed_generation(

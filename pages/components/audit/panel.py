@@ -21,7 +21,7 @@ def show_audit_of(summary: EpisodeSummary) -> None:
         found = audited(store(), summary.id, summary.n_decisions, wanted)
 
     def show_span(span: Span, place: str, key: str) -> None:
-        at = Cursor(span.last_frame, span.last_decision)
+        at = Cursor(span.opening_frame, span.first_decision)
         st.button(f"{place} →", key=f"audit-go-{key}", on_click=go_to_frame, args=(summary.id, at), type="tertiary")
 
     st.markdown("**In this episode**")

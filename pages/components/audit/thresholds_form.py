@@ -24,8 +24,8 @@ def thresholds() -> AuditThresholds:
 def show_thresholds() -> None:
     """Draw the form, closed until somebody wants it."""
     changed = sum(getattr(thresholds(), spec.name) != spec.default for spec in _FIELDS)
-    label = "Rules and thresholds" + (f" ({changed} changed)" if changed else "")
-    with st.expander(label):
+    # The session holds whether it is open: what is drawn above it changes with each threshold.
+    with st.expander("Rules and thresholds", key="audit_rules", on_change="rerun"):
         for rule in RULES.values():
             st.markdown(f"**{rule.name}**")
             st.caption(rule.description)
@@ -35,6 +35,8 @@ def show_thresholds() -> None:
                 with column:
                     param_field("audit", spec, form=_FORM)
         st.button("Back to the defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
+    if changed:
+        st.caption(f"{changed} of {len(_FIELDS)} thresholds {'is' if changed == 1 else 'are'} not at the default.")
 
 
 def _name(field: str) -> str:

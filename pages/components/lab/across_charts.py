@@ -27,7 +27,12 @@ _MOST_IN_THE_LEGEND = 10
 _MOST_OF_A_NAME = 60
 _ROW_PX = 30
 _THIN_ROW_PX = 25
+_SMALL_PX = 8
+_LINE_PX = 8  # between marks of a row where many may stand at the same number
 _BESIDE = 0.56  # of a row's height: how far the marks of several players in it are apart in all
+
+ABOVE_PX = 30
+"""Of a chart without a legend: room for its buttons."""
 
 Panel = tuple[str, str]
 """The names of an x axis: in a trace and in the layout."""
@@ -40,24 +45,23 @@ RIGHT: Panel = ("x2", "xaxis2")
 
 
 def scores(
-    summaries: Mapping[str, Summary], order: Sequence[str], published: Sequence[PublishedRow], theme: Theme
+    summaries: Mapping[str, Summary], places: Mapping[str, int], published: Sequence[PublishedRow], theme: Theme
 ) -> go.Figure:
     """Crafter score and achievements, a row for each player, and below them, on a ground of their own, those published.
 
-    summaries: from top to bottom. order: all players, as they are coloured.
+    summaries: from top to bottom. places: of every player, as it is coloured.
     """
     n = len(summaries)
     below = [n + 0.6 + place for place in range(len(published))]
     traces: list[dict[str, Any]] = []
     for row, (player, summary) in enumerate(summaries.items()):
-        place = order.index(player)
         for axis, estimate, said, unit in (
             (LEFT, summary.score, f"Crafter score {summary.score.value:.1f}%", "%"),
             (RIGHT, summary.achievements, f"{summary.achievements.value:.1f} achievements in the mean episode", ""),
         ):
             interval = with_interval(estimate, summary.n_seeds, unit=unit)
             hover = f"<b>{inert(player)}</b>: {said}<br>{interval}, {counted(summary.n_episodes, 'episode')}"
-            traces.append(_dot([estimate], [row], axis, player, place, theme, [hover]) | {"showlegend": False})
+            traces.append(_dot([estimate], [row], axis, player, places[player], theme, [hover]) | {"showlegend": False})
     for place, its in enumerate(published):
         said = f"<b>{inert(its.label)}</b>, published: {{}}<br>{counted(its.episodes, 'episode')}; another protocol"
         values = (
@@ -75,24 +79,29 @@ def scores(
     return styled(
         traces,
         theme,
-        height=round(_ROW_PX * (last + 0.6)) + 78,
+        height=round(_ROW_PX * (last + 0.6)) + 68 + ABOVE_PX,
         x={"title": {"text": "Crafter score, %"}, "range": [0, 1.08 * max([1.0, *highest])], "domain": [0, 0.48]},
         y=_rows([*range(n), *below], labels, last) | {"range": [last, -1.0 if published else -0.6]},
         xaxis2=second_axis(theme, f"achievements of {len(ACHIEVEMENTS)}, mean of an episode", [0, len(ACHIEVEMENTS)]),
         shapes=[_ground(n - 0.2, last, theme)] if published else [],
         annotations=[_aside("published", n - 0.2, theme), _aside("stored here", -1.0, theme)] if published else [],
-        margin={"l": 4, "r": 12, "t": 10, "b": 4},
+        margin={"l": 4, "r": 12, "t": ABOVE_PX, "b": 4},
     )
 
 
 def success_rates(
-    summaries: Mapping[str, Summary], order: Sequence[str], published: Sequence[PublishedRow], theme: Theme
+    summaries: Mapping[str, Summary], places: Mapping[str, int], published: Sequence[PublishedRow], theme: Theme
 ) -> go.Figure:
-    """A row for each achievement, the one that is unlocked most often on top; a mark in it for each player."""
+    """A row for each achievement, the one that is unlocked most often on top; in it a line of its own for the mark of
+    each player, and below them for each published result."""
     means = [sum(summary.success[place].value for summary in summaries.values()) for place in range(len(ACHIEVEMENTS))]
     rows = sorted(range(len(ACHIEVEMENTS)), key=lambda place: -means[place])
     traces: list[dict[str, Any]] = []
-    for place, its in enumerate(its for its in published if its.success is not None):
+    known = [its for its in published if its.success is not None]
+    n = len(summaries) + len(known)
+    row_px = max(_THIN_ROW_PX, _LINE_PX * (n + 1))
+    offsets = [_LINE_PX / row_px * (place - (n - 1) / 2) for place in range(n)]
+    for place, its in enumerate(known):
         rates = its.success or {}
         traces.append(
             {
@@ -100,8 +109,8 @@ def success_rates(
                 "mode": "markers",
                 "name": f"{inert(its.label)}, published",
                 "x": [100 * rates.get(ACHIEVEMENTS[at], 0.0) for at in rows],
-                "y": list(range(len(rows))),
-                "marker": published_mark(place, theme),
+                "y": [row + offsets[len(summaries) + place] for row in range(len(rows))],
+                "marker": published_mark(place, theme) | {"size": _SMALL_PX},
                 "hovertext": [
                     f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(its.label)} (published) in "
                     f"{percent(rates.get(ACHIEVEMENTS[at], 0.0), 1)} of {counted(its.episodes, 'episode')}"
@@ -110,7 +119,7 @@ def success_rates(
                 "hovertemplate": "%{hovertext}<extra></extra>",
             }
         )
-    for offset, (player, summary) in zip(_offsets(len(summaries)), summaries.items(), strict=True):
+    for offset, (player, summary) in zip(offsets, summaries.items(), strict=False):
         hovers = [
             f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(player)} in {summary.n_successes[at]:,} of "
             f"{counted(summary.n_episodes, 'episode')} ({percent(summary.success[at].value)})<br>"
@@ -118,12 +127,13 @@ def success_rates(
             for at in rows
         ]
         estimates = [summary.success[at].times(100) for at in rows]
-        places = [row + offset for row in range(len(rows))]
-        traces.append(_dot(estimates, places, LEFT, player, order.index(player), theme, hovers))
+        heights = [row + offset for row in range(len(rows))]
+        dots = _dot(estimates, heights, LEFT, player, places[player], theme, hovers)
+        traces.append(dots | {"marker": dots["marker"] | {"size": _SMALL_PX}})
     return styled(
         traces,
         theme,
-        height=_THIN_ROW_PX * len(rows) + 110,
+        height=row_px * len(rows) + 110,
         x={"title": {"text": "episodes that unlocked it, %"}, "range": [-2, 102], "ticksuffix": "%"},
         y=_rows(range(len(rows)), [words(ACHIEVEMENTS[at]) for at in rows], len(rows) - 0.5) | {"showgrid": True},
     )
@@ -170,22 +180,22 @@ def component_bars(pays: Mapping[str, Sequence[ComponentPay]], as_shares: bool, 
 def dots_by_group(
     estimates: Mapping[str, Mapping[str, tuple[Estimate, str]]],
     players: Sequence[str],
-    order: Sequence[str],
+    places: Mapping[str, int],
     title: str,
     theme: Theme,
 ) -> go.Figure:
     """A row for each group, a mark in it for each player that is in it. estimates: group -> player -> (it, hover).
 
-    players: from top to bottom in each row. order: all players, as they are coloured.
+    players: from top to bottom in each row. places: of every player, as it is coloured.
     """
     groups = list(estimates)
     traces: list[dict[str, Any]] = []
     for offset, player in zip(_offsets(len(players)), players, strict=True):
         rows = [row for row, group in enumerate(groups) if player in estimates[group]]
         found = [estimates[groups[row]][player] for row in rows]
-        places = [row + offset for row in rows]
+        heights = [row + offset for row in rows]
         dots = _dot(
-            [it for it, _ in found], places, LEFT, player, order.index(player), theme, [hover for _, hover in found]
+            [it for it, _ in found], heights, LEFT, player, places[player], theme, [hover for _, hover in found]
         )
         traces.append(dots)
     return styled(

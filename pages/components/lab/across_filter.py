@@ -16,6 +16,7 @@ from core.facts import PlayedEpisode
 from core.plan import parse_seeds
 from core.statistics import Rows, setting_text, varying_settings
 from pages.components.format import short_id, words
+from pages.components.lab.player_colours import player_places
 from pages.components.plain import plain, short
 from pages.components.seeds import seeds_text
 from pages.components.state import store
@@ -37,17 +38,17 @@ class Chosen:
     """The episodes that the filters let through.
 
     key: names this choice; the same key, the same choice. rows: int64 (E,), their places in `Stored.episodes`.
-    players: who played each of them, side by side with `rows`. order: the players, as they are coloured.
+    players: who played each of them, side by side with `rows`. places: of every player, as it is coloured.
     """
 
     key: str
     rows: Rows
     players: tuple[str, ...]
-    order: tuple[str, ...]
+    places: Mapping[str, int]
 
     def by_player(self) -> dict[str, Rows]:
         """Every player that has episodes, with their places, in order."""
-        rows: dict[str, list[int]] = {player: [] for player in self.order}
+        rows: dict[str, list[int]] = {player: [] for player in self.places}
         for row, player in zip(self.rows.tolist(), self.players, strict=True):
             rows[player].append(row)
         return {player: np.array(its, np.int64) for player, its in rows.items() if its}
@@ -95,8 +96,10 @@ def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
             )
     if split:
         players = _with_settings([episodes[row] for row in rows], players, settings)
-    order = _order(known, names, rows, players) if split else known
-    return Chosen(_name_of(*parts, split), rows, tuple(players), order)
+    places = player_places(known)
+    if split:
+        places = _split(places, names, rows, players)
+    return Chosen(_name_of(*parts, split), rows, tuple(players), places)
 
 
 def player_names(episodes: Sequence[PlayedEpisode]) -> list[str]:
@@ -124,13 +127,13 @@ def only_seeds(seeds: Sequence[int]) -> None:
     st.session_state[SEEDS_KEY] = seeds_text(seeds)
 
 
-def _order(known: Sequence[str], names: Sequence[str], rows: Rows, players: Sequence[str]) -> tuple[str, ...]:
-    """The players after a split: the first one of each policy keeps the policy's colour, others get new ones."""
-    variants: dict[str, list[str]] = {name: [] for name in known}
+def _split(places: Mapping[str, int], names: Sequence[str], rows: Rows, players: Sequence[str]) -> dict[str, int]:
+    """The places after a split: the first player of each policy keeps the policy's, others get new ones."""
+    variants: dict[str, list[str]] = {name: [] for name in places}
     for name, player in sorted(set(zip((names[int(row)] for row in rows), players, strict=True))):
         variants[name].append(player)
-    first = [its[0] if its else name for name, its in variants.items()]
-    return (*first, *(player for its in variants.values() for player in its[1:]))
+    first = {its[0] if its else name: places[name] for name, its in variants.items()}
+    return first | player_places((player for its in variants.values() for player in its[1:]), first)
 
 
 def _name_of(*parts: object) -> str:

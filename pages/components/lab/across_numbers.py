@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -21,6 +22,7 @@ from core.statistics import (
     ComponentTable,
     Difference,
     Distribution,
+    Estimate,
     Floats,
     RankCorrelation,
     Rows,
@@ -42,6 +44,7 @@ from core.statistics import (
 )
 from core.store import World
 from core.types import Difficulty, RewardConfig
+from pages.components.lab.across_words import FEWEST_SEEDS
 from pages.components.state import store
 
 ALL_TOGETHER = ""
@@ -65,8 +68,23 @@ def sample(key: str, _stored: Stored) -> Sample:
 
 @st.cache_data(max_entries=32, show_spinner="Drawing seeds again and again for the intervals…")
 def summaries(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, Summary]:
-    """Each player's."""
-    return {player: summarise(_sample.at(rows)) for player, rows in _players.items()}
+    """Each player's, without intervals where its seeds are too few for them."""
+    return {player: _without_noise(summarise(_sample.at(rows))) for player, rows in _players.items()}
+
+
+def _without_noise(found: Summary) -> Summary:
+    """Resampling one or two seeds shows nothing but those."""
+    if found.n_seeds >= FEWEST_SEEDS:
+        return found
+    return replace(
+        found,
+        success=tuple(Estimate(rate.value) for rate in found.success),
+        score=Estimate(found.score.value),
+        achievements=Estimate(found.achievements.value),
+        env_return=Estimate(found.env_return.value),
+        shaped_return=Estimate(found.shaped_return.value),
+        steps=Estimate(found.steps.value),
+    )
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -90,11 +108,15 @@ def distributions(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> di
 def correlations(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, RankCorrelation]:
     """Shaped return against achievements: of all together, then of each player."""
     groups = {ALL_TOGETHER: np.concatenate(list(_players.values())), **_players}
-    return {
+    found = {
         player: rank_correlation(
             _sample.shaped_returns[rows], _sample.n_unlocked[rows].astype(np.float64), _sample.seeds[rows]
         )
         for player, rows in groups.items()
+    }
+    return {
+        player: its if its.n_seeds >= FEWEST_SEEDS else replace(its, low=None, high=None)
+        for player, its in found.items()
     }
 
 

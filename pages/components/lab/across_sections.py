@@ -97,7 +97,7 @@ def show_achievements(its: Compared) -> None:
     """How often each achievement is unlocked."""
     drawn = {player: its.summaries[player] for player in its.drawn}
     _show(
-        success_rates(drawn, its.chosen.order, its.published, its.theme),
+        success_rates(drawn, its.chosen.places, its.published, its.theme),
         "success-rates",
         "The share of episodes that unlocked each achievement, for each policy",
         lambda: success_csv(its.summaries, its.published),
@@ -162,7 +162,7 @@ def show_difficulty(its: Compared) -> None:
         }
         with column:
             _show(
-                dots_by_group(estimates, list(its.drawn), its.chosen.order, title, its.theme),
+                dots_by_group(estimates, list(its.drawn), its.chosen.places, title, its.theme),
                 f"difficulty-{title.split(',')[0]}",
                 f"{title} by the difficulty of the seed",
                 lambda: _difficulty_csv(summaries),
@@ -176,7 +176,7 @@ def show_returns(its: Compared) -> None:
     """How both returns are spread."""
     drawn = its.drawn
     spreads = numbers.distributions(its.chosen.key, its.sample, its.players)
-    figure = returns(its.sample, its.stored.episodes, drawn, spreads, its.chosen.order, its.theme)
+    figure = returns(its.sample, its.stored.episodes, drawn, spreads, its.chosen.places, its.theme)
     picked = _show_points(
         figure,
         f"returns-{its.chosen.key}",
@@ -202,7 +202,7 @@ def show_unlock_times(its: Compared) -> None:
     left, right = st.columns([1.15, 1])
     with left:
         _show(
-            unlock_quartiles({player: times[player] for player in drawn}, its.chosen.order, its.theme),
+            unlock_quartiles({player: times[player] for player in drawn}, its.chosen.places, its.theme),
             "unlock-times",
             "The step at which each achievement is first unlocked, for each policy",
             lambda: _times_csv(its, table),
@@ -219,7 +219,7 @@ def show_unlock_times(its: Compared) -> None:
 def show_association(its: Compared) -> None:
     """Whether the shaped return follows the achievements."""
     found = numbers.correlations(its.chosen.key, its.sample, its.players)
-    figure = return_against_achievements(its.sample, its.stored.episodes, its.drawn, its.chosen.order, its.theme)
+    figure = return_against_achievements(its.sample, its.stored.episodes, its.drawn, its.chosen.places, its.theme)
     picked = _show_points(
         figure,
         f"association-{its.chosen.key}",
@@ -360,7 +360,7 @@ def _show_curves(its: Compared, table: Floats, drawn: Mapping[str, Rows]) -> Non
     found = numbers.curves(place, table, its.sample, drawn)
     sizes = {player: len(rows) for player, rows in drawn.items()}
     _show(
-        unlock_curves(ACHIEVEMENTS[place], found, sizes, its.chosen.order, its.theme),
+        unlock_curves(ACHIEVEMENTS[place], found, sizes, its.chosen.places, its.theme),
         "unlock-curve",
         f"The share of episodes that have unlocked {words(ACHIEVEMENTS[place])} by each step",
         lambda: [

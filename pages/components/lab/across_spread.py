@@ -14,7 +14,7 @@ from core.facts import PlayedEpisode
 from core.statistics import Distribution, Floats, Rows, Sample, UnlockCurve, UnlockTime
 from pages.components.figure import COLOURS, Theme, inert, styled
 from pages.components.format import number, short_id, signed, words
-from pages.components.lab.across_charts import second_axis
+from pages.components.lab.across_charts import ABOVE_PX, second_axis
 from pages.components.lab.across_words import counted, percent
 from pages.components.lab.player_colours import player_colour, player_shape
 
@@ -41,13 +41,13 @@ def returns(
     episodes: Sequence[PlayedEpisode],
     players: Mapping[str, Rows],
     spreads: Mapping[str, tuple[Distribution, ...]],
-    order: Sequence[str],
+    places: Mapping[str, int],
     theme: Theme,
 ) -> go.Figure:
     """Each episode as a point, a row for each player; the shaped and the environment return in panels of their own."""
     traces: list[dict[str, Any]] = []
     for row, (player, rows) in enumerate(players.items()):
-        place = order.index(player)
+        place = places[player]
         panels = (("x", its.shaped_returns, "shaped return"), ("x2", its.env_returns, "environment return"))
         for (axis, values, name), spread in zip(panels, spreads[player], strict=True):
             drawn = thinned(values, rows)
@@ -57,7 +57,7 @@ def returns(
     return styled(
         traces,
         theme,
-        height=64 * len(players) + 90,
+        height=64 * len(players) + 80 + ABOVE_PX,
         x={"title": {"text": "shaped return of an episode"}, "domain": [0, 0.48], "zeroline": True},
         y={
             "tickvals": list(range(len(players))),
@@ -69,11 +69,11 @@ def returns(
         },
         xaxis2=second_axis(theme, "environment return of an episode") | {"zeroline": True},
         showlegend=False,
-        margin={"l": 4, "r": 12, "t": 10, "b": 4},
+        margin={"l": 4, "r": 12, "t": ABOVE_PX, "b": 4},
     )
 
 
-def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], order: Sequence[str], theme: Theme) -> go.Figure:
+def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], places: Mapping[str, int], theme: Theme) -> go.Figure:
     """When each achievement comes, the earliest on top: a line over the middle half, a mark at the median."""
     reached = [
         at for at in range(len(ACHIEVEMENTS)) if any(of_player[at].median is not None for of_player in times.values())
@@ -84,8 +84,8 @@ def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], order: Sequence[
     for number_of_player, (player, of_player) in enumerate(times.items()):
         offset = 0.0 if n == 1 else 0.56 * (number_of_player / (n - 1) - 0.5)
         known = [(row + offset, of_player[at], ACHIEVEMENTS[at]) for row, at in enumerate(reached)]
-        traces.append(_time_marks(player, [entry for entry in known if entry[1].median is not None], order, theme))
-        traces.append(_legend_entry(player, order.index(player), theme))
+        traces.append(_time_marks(player, [entry for entry in known if entry[1].median is not None], places, theme))
+        traces.append(_legend_entry(player, places[player], theme))
     return styled(
         traces,
         theme,
@@ -102,12 +102,16 @@ def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], order: Sequence[
 
 
 def unlock_curves(
-    achievement: str, curves: Mapping[str, UnlockCurve], sizes: Mapping[str, int], order: Sequence[str], theme: Theme
+    achievement: str,
+    curves: Mapping[str, UnlockCurve],
+    sizes: Mapping[str, int],
+    places: Mapping[str, int],
+    theme: Theme,
 ) -> go.Figure:
     """The share of episodes that have unlocked it by each step. sizes: how many episodes each player has."""
     traces: list[dict[str, Any]] = []
     for player, curve in curves.items():
-        colour = player_colour(order.index(player), theme)
+        colour = player_colour(places[player], theme)
         steps, shares = _few(curve.steps, curve.shares)
         traces.append(
             {
@@ -131,7 +135,7 @@ def unlock_curves(
 
 
 def return_against_achievements(
-    its: Sample, episodes: Sequence[PlayedEpisode], players: Mapping[str, Rows], order: Sequence[str], theme: Theme
+    its: Sample, episodes: Sequence[PlayedEpisode], players: Mapping[str, Rows], places: Mapping[str, int], theme: Theme
 ) -> go.Figure:
     """Each episode as a point: what the shaping paid, and what was achieved."""
     most = max(1, MOST_POINTS * 4 // max(len(players), 1))
@@ -140,7 +144,7 @@ def return_against_achievements(
         drawn = thinned(its.shaped_returns, rows, most)
         heights = its.n_unlocked[drawn] + _scattered(drawn, _APART)
         values, shown = its.shaped_returns[drawn], [episodes[at] for at in drawn]
-        points = _points("x", values, heights, shown, player, order.index(player), theme)
+        points = _points("x", values, heights, shown, player, places[player], theme)
         traces.append(points | {"name": inert(player), "showlegend": True})
     highest = int(its.n_unlocked[np.concatenate(list(players.values()))].max(initial=1))
     return styled(
@@ -231,9 +235,9 @@ def _quartiles(axis: str, row: int, spread: Distribution, who: str, theme: Theme
 
 
 def _time_marks(
-    player: str, known: Sequence[tuple[float, UnlockTime, str]], order: Sequence[str], theme: Theme
+    player: str, known: Sequence[tuple[float, UnlockTime, str]], places: Mapping[str, int], theme: Theme
 ) -> dict[str, Any]:
-    place = order.index(player)
+    place = places[player]
     colour = player_colour(place, theme)
     medians = [time.median or 0.0 for _, time, _ in known]
     return {

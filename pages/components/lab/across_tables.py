@@ -20,6 +20,11 @@ _ROW_PX = 33
 _MOST_ROWS_IN_FULL = 14
 _SHORT_CAPS = ("step cap", "world's length")
 
+_WHAT_PROGRESS_IS = (
+    f"How many of the {len(ACHIEVEMENTS)} achievements the mean episode unlocks: {len(ACHIEVEMENTS) // 2} of them are "
+    "50%. All count alike, while the Crafter score counts what is rarely unlocked for more."
+)
+
 _COLUMNS = {
     "who": st.column_config.TextColumn("Stored here", width=160),
     "episodes": st.column_config.NumberColumn("Episodes", width=74, alignment="right"),
@@ -30,7 +35,7 @@ _COLUMNS = {
         "Progress, %",
         width=88,
         alignment="right",
-        help=f"Achievements that the mean episode unlocks, of {len(ACHIEVEMENTS)}",
+        help=_WHAT_PROGRESS_IS,
     ),
     "progress_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
     "env_return": st.column_config.NumberColumn(
@@ -49,7 +54,7 @@ _PUBLISHED_COLUMNS = {
             ("episodes", "Episodes", 78, None),
             ("score", "Crafter score, %", 118, None),
             ("deviation", "± deviation", 108, "Standard deviation of the score between runs"),
-            ("progress", "Progress, %", 96, f"Achievements that the mean episode unlocks, of {len(ACHIEVEMENTS)}"),
+            ("progress", "Progress, %", 96, _WHAT_PROGRESS_IS),
             ("error", "± error", 108, "Standard error of the progress over episodes"),
             ("env_return", "Env return", 90, "What Crafter itself paid, mean of an episode"),
             ("steps", "Steps", 70, "Mean of an episode"),

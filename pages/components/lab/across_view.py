@@ -158,7 +158,7 @@ def _show_overview(its: Compared) -> None:
     drawn = dict(list(its.summaries.items())[:_MOST_PLAYERS_IN_THE_CHART])
     alt = ". ".join(summary_sentence(player, summary) for player, summary in drawn.items())
     charts.show(
-        scores(drawn, its.chosen.order, its.published, its.theme),
+        scores(drawn, its.chosen.places, its.published, its.theme),
         key="across-scores",
         alt=alt,
         download=Download(file_name("across", "scores"), lambda: scores_csv(its.summaries, its.published)),

@@ -26,9 +26,12 @@ from core.types import RewardConfig
 from pages.components.format import number, short_id, signed, words
 from pages.components.plain import short
 
+FEWEST_SEEDS = 3
+"""With fewer there is no interval."""
+
 HOW_INTERVALS_ARE_MADE = (
     f"Intervals: {CONFIDENCE:.0%}, bootstrap over seeds ({RESAMPLES:,} resamples of whole seeds with their episodes, "
-    "bias corrected and accelerated). One seed has no interval; below ten they are rough."
+    "bias corrected and accelerated). One or two seeds have no interval; below ten they are rough."
 )
 HOW_THE_SCORE_IS_MADE = (
     "Crafter score: exp(mean of ln(1 + success rate in %)) − 1 over the achievements (Hafner 2022). Few episodes score "
@@ -75,7 +78,7 @@ def with_interval(estimate: Estimate, n_seeds: int, digits: int = 1, factor: flo
     """The interval as the end of a sentence, with what it was made from."""
     interval = interval_text(estimate, digits, factor)
     if interval == "n/a":
-        return "no interval: all episodes are of one seed"
+        return f"no interval: {counted(n_seeds, 'seed')}, and it takes {FEWEST_SEEDS}"
     if estimate.low == estimate.high:
         return f"the same on all {counted(n_seeds, 'seed')}, so resampling shows no spread"
     rough = ", rough" if n_seeds < _FEW_SEEDS else ""
@@ -122,7 +125,9 @@ def correlation_sentence(who: str, found: RankCorrelation) -> str:
         return f"{who}: n/a, because {_NO_CORRELATION[found.problem or NoCorrelation.TOO_FEW]} ({played})."
     value = signed(found.value)
     if found.low is None or found.high is None:
-        why = "one seed has no interval" if found.n_seeds < 2 else "the seeds alone show no interval"
+        why = (
+            "one or two seeds have no interval" if found.n_seeds < FEWEST_SEEDS else "the seeds alone show no interval"
+        )
         return f"{who}: ρ = {value} ({why}; {played})."
     rough = ", rough" if found.n_seeds < _FEW_SEEDS else ""
     return (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from urllib.parse import quote
 
 import pandas as pd
 import streamlit as st
 
-from core.rescore import AdvantageChange
+from core.rescore import AdvantageChange, advantages
 from pages.components.format import number, signed
 from pages.components.lab.rescored import Rescored
 from pages.components.lab.words import from_to, policy_of, world_in_words
@@ -17,18 +20,18 @@ _ROWS_IN_SIGHT = 12
 _ROW_PX = 33
 
 _COLUMNS = {
-    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=78),
-    "policy": st.column_config.TextColumn("Policy", width=92),
-    "world": st.column_config.TextColumn("World", width=84),
-    "returns": st.column_config.TextColumn("Return", width=136),
-    "before": st.column_config.TextColumn("Advantage before", width=120),
-    "after": st.column_config.TextColumn("Advantage now", width=120),
-    "means": st.column_config.TextColumn("What a trainer would do"),
+    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=76),
+    "policy": st.column_config.TextColumn("Policy", width=72),
+    "world": st.column_config.TextColumn("World", width=62),
+    "returns": st.column_config.TextColumn("Return", width=108),
+    "before": st.column_config.TextColumn("Before", width=60, help="Its advantage before"),
+    "after": st.column_config.TextColumn("Now", width=60, help="Its advantage under these rewards"),
+    "means": st.column_config.TextColumn("A trainer would do", width=126),
 }
 
 
 def show_advantages(result: Rescored) -> None:
-    """What they are, and those that change their sign."""
+    """What they are, and those of all groups of several episodes; whom they turn round for first."""
     comparison = result.comparison
     st.caption(
         "GRPO compares an episode with its group: all episodes of the same seed (and world) in one launch. Its "
@@ -48,15 +51,12 @@ def show_advantages(result: Rescored) -> None:
         if comparison.n_alone
         else ""
     )
-    changes = comparison.advantages
-    if not changes:
-        st.text(f"No advantage changes its sign ({groups}{alone}).")
-        return
-    st.text(
-        f"{number(len(changes))} advantage{'s change their signs' if len(changes) != 1 else ' changes its sign'} "
-        f"({groups}{alone})."
-    )
-    rows = changes[:_MOST_ROWS]
+    turned = {change.episode for change in comparison.advantages}
+    n_turned = len(turned)
+    signs = f"{number(n_turned)} advantage{'s change their signs' if n_turned != 1 else ' changes its sign'}"
+    st.text(f"{signs if n_turned else 'No advantage changes its sign'} ({groups}{alone}).")
+    every = _of_groups(result, turned)
+    rows = every[:_MOST_ROWS]
     st.dataframe(
         _table(result, rows),
         hide_index=True,
@@ -64,11 +64,28 @@ def show_advantages(result: Rescored) -> None:
         height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
         column_config=_COLUMNS,
     )
-    if len(changes) > len(rows):
-        st.caption(f"The {number(len(rows))} largest changes of {number(len(changes))}; the others are left out.")
+    left_out = len(every) - len(rows)
+    if left_out:
+        st.caption(
+            f"Those that change their sign come first, then those that change most: {number(len(rows))} of "
+            f"{number(len(every))}. {number(left_out)} are left out."
+        )
 
 
-def _table(result: Rescored, changes: tuple[AdvantageChange, ...]) -> pd.DataFrame:
+def _of_groups(result: Rescored, turned: AbstractSet[int]) -> list[AdvantageChange]:
+    """Every episode of a group of several: those that change their sign first, then those that change most."""
+    sizes = Counter(episode.group for episode in result.episodes)
+    before = advantages(result.episodes, result.before.returns)
+    after = advantages(result.episodes, result.after.returns)
+    changes = [
+        AdvantageChange(at, float(before[at]), float(after[at]))
+        for at, episode in enumerate(result.episodes)
+        if sizes[episode.group] > 1
+    ]
+    return sorted(changes, key=lambda change: (change.episode not in turned, -abs(change.after - change.before)))
+
+
+def _table(result: Rescored, changes: Sequence[AdvantageChange]) -> pd.DataFrame:
     episodes = [result.episodes[change.episode] for change in changes]
     return pd.DataFrame(
         {
@@ -81,9 +98,14 @@ def _table(result: Rescored, changes: tuple[AdvantageChange, ...]) -> pd.DataFra
             ],
             "before": [signed(change.before) for change in changes],
             "after": [signed(change.after) for change in changes],
-            "means": [f"{_push(change.before)} → {_push(change.after)}" for change in changes],
+            "means": [_pushes(change) for change in changes],
         }
     )
+
+
+def _pushes(change: AdvantageChange) -> str:
+    before, after = _push(change.before), _push(change.after)
+    return before if before == after else f"{before} → {after}"
 
 
 def _push(advantage: float) -> str:

@@ -18,18 +18,21 @@ from pages.components.audit.found import Audited, audited, audited_config
 from pages.components.audit.thresholds_form import show_thresholds, thresholds
 from pages.components.format import number, short_id, words
 from pages.components.lab.scope import episodes_in, scope_picker
-from pages.components.plain import short, shown
+from pages.components.plain import plain, short, shown
 from pages.components.state import store
 
 _AT_ONCE: Final = 20
 _MOST_CONFIGS: Final = 8
+_MOST_NAMES: Final = 2
+_MOST_OF_A_NAME: Final = 40
 _SHOWN: Final = "lab_audit_shown"
+_CHOSEN: Final = "lab_audit_episode"
 
 
 def show_audit(stored: Stored) -> None:
     """Draw the view."""
-    with st.container(key="lab-scope"):
-        scope = scope_picker()
+    with st.container(key="lab-scope", horizontal=True, vertical_alignment="top"):
+        scope = scope_picker(stored)
     chosen = episodes_in(scope, stored)
     wanted = thresholds()
     _show_configs(chosen, wanted)
@@ -43,6 +46,7 @@ def show_audit(stored: Stored) -> None:
 def _show_configs(chosen: Stored, wanted: AuditThresholds) -> None:
     """What follows from the configurations alone that these episodes were paid by."""
     st.subheader("Reward configurations", anchor=False)
+    names = _names_of_configs()
     played: dict[str, list[PlayedEpisode]] = {}
     for episode in reversed(chosen.episodes):
         played.setdefault(episode.config_hash, []).append(episode)
@@ -52,11 +56,24 @@ def _show_configs(chosen: Stored, wanted: AuditThresholds) -> None:
             continue
         found = audited_config(config, wanted)
         count = f"{number(len(episodes))} episode{'s' * (len(episodes) != 1)}"
-        title = f"{words(short(config.strategy, 40))} {shown(config_hash, 100)[:8]}, {count}: {found_in_words(found)}"
-        with st.expander(title, expanded=len(played) == 1 and bool(found.n_alerts)):
+        named = names.get(config_hash) or words(short(config.strategy, 40))
+        title = f"{named} ({shown(config_hash, 100)[:8]}), {count}: {found_in_words(found)}"
+        with st.expander(plain(title), expanded=len(played) == 1 and bool(found.n_alerts)):
             show_alerts(found, _no_span, f"config-{config_hash}")
     if len(played) > _MOST_CONFIGS:
         st.caption(f"… and {number(len(played) - _MOST_CONFIGS)} older configurations. Choose fewer episodes.")
+
+
+def _names_of_configs() -> dict[str, str]:
+    """Configuration hash -> the names under which people saved it."""
+    names: dict[str, list[str]] = {}
+    for saved in store().saved_rewards():
+        names.setdefault(saved.config.config_hash, []).append(f"“{short(saved.name, _MOST_OF_A_NAME)}”")
+    return {
+        config_hash: " and ".join(its[:_MOST_NAMES])
+        + f" and {number(len(its) - _MOST_NAMES)} more names" * (len(its) > _MOST_NAMES)
+        for config_hash, its in names.items()
+    }
 
 
 def _config_of(episode: PlayedEpisode) -> RewardConfig | None:
@@ -78,14 +95,17 @@ def _show_episodes(chosen: Stored, wanted: AuditThresholds) -> None:
     newest = chosen.episodes[::-1]
     count = min(st.session_state.get(_SHOWN, _AT_ONCE), len(newest))
     looked_at = newest[:count]
-    found = _audit_all(looked_at, wanted)
+    # Those with an alert first; within both, the newest.
+    audits = sorted(zip(looked_at, _audit_all(looked_at, wanted), strict=True), key=lambda one: one[1].n_alerts == 0)
+    found = [one for _, one in audits]
     _say_how_many(found, len(newest))
-    at = _table(looked_at, found)
+    episodes = [episode for episode, _ in audits]
+    at, is_chosen = _table(episodes, found)
     if count < len(newest):
         more = min(_AT_ONCE, len(newest) - count)
         st.button(f"Look at {number(more)} more", key="lab_audit_more", on_click=_more, args=(count,))
     if at is not None:
-        _show_one(looked_at[at], found[at])
+        _show_one(episodes[at], found[at], is_chosen)
 
 
 def _audit_all(episodes: Sequence[PlayedEpisode], wanted: AuditThresholds) -> list[Audited]:
@@ -106,8 +126,8 @@ def _say_how_many(found: Sequence[Audited], of: int) -> None:
     st.caption(f"Looked through {which}: {said}. Choose a row to see what was found and where.")
 
 
-def _table(episodes: Sequence[PlayedEpisode], found: Sequence[Audited]) -> int | None:
-    """All of them; the row that is chosen, or the first with an alert."""
+def _table(episodes: Sequence[PlayedEpisode], found: Sequence[Audited]) -> tuple[int | None, bool]:
+    """All of them; the row that is chosen, or else the first with an alert, and whether it is the chosen one."""
     table = pd.DataFrame(
         {
             "episode": [short_id(episode.id) for episode in episodes],
@@ -119,12 +139,22 @@ def _table(episodes: Sequence[PlayedEpisode], found: Sequence[Audited]) -> int |
             "what": [_what(one) for one in found],
         }
     )
-    picked = st.dataframe(
+    ids = [episode.id for episode in episodes]
+    chosen = st.session_state.get(_CHOSEN)
+    at = ids.index(chosen) if chosen in ids else None
+    key = f"lab_audit_table:{hash(tuple(ids))}"  # what was ticked in another order is another episode in this one
+
+    def choose() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        st.session_state[_CHOSEN] = ids[rows[0]] if rows and rows[0] < len(ids) else None
+
+    st.dataframe(
         table,
-        key="lab_audit_table",
+        key=key,
         hide_index=True,
-        on_select="rerun",
+        on_select=choose,
         selection_mode="single-row",
+        selection_default={"selection": {"rows": [at]}} if at is not None else None,
         height=min(38 + 35 * len(table), 38 + 35 * 10),
         row_height=35,
         column_config={
@@ -137,9 +167,9 @@ def _table(episodes: Sequence[PlayedEpisode], found: Sequence[Audited]) -> int |
             "what": st.column_config.TextColumn("Found", width="large"),
         },
     )
-    if picked.selection.rows:
-        return picked.selection.rows[0]
-    return next((at for at, one in enumerate(found) if one.n_alerts), None)
+    if at is not None:
+        return at, True
+    return next((place for place, one in enumerate(found) if one.n_alerts), None), False
 
 
 def _what(one: Audited) -> str:
@@ -149,17 +179,18 @@ def _what(one: Audited) -> str:
     return "; ".join(names) or found_in_words(one)
 
 
-def _show_one(episode: PlayedEpisode, found: Audited) -> None:
+def _show_one(episode: PlayedEpisode, found: Audited, is_chosen: bool) -> None:
     def show_span(span: Span, place: str, key: str) -> None:
         st.page_link(
             "pages/episode.py",
             label=f"{place} →",
-            query_params={"id": episode.id, "step": str(span.last_frame), "tab": "Audit"},
+            query_params={"id": episode.id, "step": str(span.opening_frame), "tab": "Audit"},
             width="content",
         )
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.text(f"Episode {short_id(episode.id)}, {shown(episode.policy, 40)}, seed {episode.seed}: ")
+        which = "Episode" if is_chosen else "The first with an alert: episode"
+        st.text(f"{which} {short_id(episode.id)}, {shown(episode.policy, 40)}, seed {episode.seed}: ")
         st.text(found_in_words(found), width="stretch")
     show_alerts(found, show_span, f"lab-{episode.id}")
 

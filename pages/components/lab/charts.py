@@ -17,6 +17,7 @@ from pages.components.sentences import component_label
 MOST_PARTS = 8
 
 _ROW_PX = 34
+_ABOVE_PX = 74  # the titles, and above them the buttons for taking the chart along
 _FAINT = 0.32
 _OTHERS = ("", "all others")
 _UNLOCKS = ("achievement", "")
@@ -189,7 +190,7 @@ def paid_parts(episodes: Sequence[PaidEpisode], theme: Theme) -> go.Figure:
     return styled(
         traces,
         theme,
-        height=_ROW_PX * len(rows) + 104,
+        height=_ROW_PX * len(rows) + 54 + _ABOVE_PX,
         x=axes.pop("xaxis"),
         y={
             "tickvals": list(range(len(rows))),
@@ -202,7 +203,7 @@ def paid_parts(episodes: Sequence[PaidEpisode], theme: Theme) -> go.Figure:
         barmode="overlay",
         showlegend=False,
         annotations=annotations,
-        margin={"l": 4, "r": 12, "t": 50, "b": 4},
+        margin={"l": 4, "r": 12, "t": _ABOVE_PX, "b": 4},
         **axes,
     )
 

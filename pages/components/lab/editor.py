@@ -38,6 +38,7 @@ LAB: Final = FormState("lab_")
 
 _LAST_USABLE: Final = "last_usable"
 _SAID: Final = "said"
+_SAVING, _DELETING, _IMPORTING = "save_trouble", "forget_trouble", "import_trouble"
 _MOST_NAMED = 4
 _MOST_OF_A_NAME = 60
 _MOST_OF_A_SENTENCE = 500
@@ -124,7 +125,7 @@ def _show_state(edited: Edited) -> None:
         return
     changed = differences(filled_from(LAB), edited.config)
     if not changed:
-        st.caption("Nothing is changed yet. Each edit is scored at once.")
+        st.caption("The form says what “Start from” filled it with. Each edit is scored at once.")
         return
     listed = "; ".join(plain(short(line, 90)) for line in changed[:_MOST_NAMED])
     more = f"; and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
@@ -139,7 +140,7 @@ def _undo() -> None:
 
 
 def _save(edited: Edited, stored: Stored) -> None:
-    with st.popover("Save…"):
+    with st.popover("Save…", key=LAB.key("save_popover")):
         st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
         st.checkbox(
             f"Keep also what all {number(len(stored.episodes))} stored episodes would have earned",
@@ -154,12 +155,14 @@ def _save(edited: Edited, stored: Stored) -> None:
             args=(edited.config, stored),
             disabled=bool(edited.problem),
         )
+        _show_trouble(_SAVING)
         st.caption("A name that is taken is not overwritten.")
 
 
 def _do_save(config: RewardConfig, stored: Stored) -> None:
     name = (LAB.get("save_name") or "").strip()
     said = ""
+    LAB.put(_SAVING, "")
     try:
         store().save_reward(name, config)
         if LAB.get("save_returns"):
@@ -168,7 +171,7 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
             store().save_scorings(config, kept)
             said = f" The returns of {number(len(kept))} episodes are kept with it."
     except (InvalidInput, StoreError) as error:
-        LAB.put(_SAID, f"It was not saved: {error}")
+        LAB.put(_SAVING, f"It was not saved: {error}")
         return
     start_from(LAB, config, saved_as(name))
     LAB.put("save_name", "")
@@ -176,19 +179,27 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
 
 
 def _delete(name: str) -> None:
-    with st.popover("Delete…"):
+    with st.popover("Delete…", key=LAB.key("forget_popover")):
         st.text(f"Forget “{short(name, _MOST_OF_A_NAME)}”, and the returns that are kept with it?")
         st.caption("What episodes earned in play stays. This cannot be undone.")
         st.button("Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,))
+        _show_trouble(_DELETING)
 
 
 def _do_delete(name: str) -> None:
+    LAB.put(_DELETING, "")
     try:
         store().forget_reward(name)
     except StoreError as error:
-        LAB.put(_SAID, f"It was not deleted: {error}")
+        LAB.put(_DELETING, f"It was not deleted: {error}")
         return
     LAB.put(_SAID, f"“{name}” is deleted. The form still says it.")
+
+
+def _show_trouble(kind: str) -> None:
+    """Inside the popover, where somebody looks who has just pressed its button."""
+    if trouble := LAB.get(kind):
+        st.error(plain(short(trouble, _MOST_OF_A_SENTENCE)))
 
 
 def _show_what_was_said() -> None:
@@ -200,10 +211,16 @@ def _show_what_was_said() -> None:
 
 
 def _import() -> None:
-    with st.popover("Import…"):
-        file = st.file_uploader("A trainer’s JSON", type="json", key=LAB.key("file"), max_upload_size=_MOST_MEGABYTES)
-        if file is not None:
-            st.button("Use the file", key=LAB.key("use_file"), type="primary", on_click=_use, args=(file.getvalue(),))
+    with st.popover("Import…", key=LAB.key("import_popover")):
+        key = LAB.key("file")
+        st.file_uploader(
+            "A trainer’s JSON, used as soon as it is chosen",
+            type="json",
+            key=key,
+            max_upload_size=_MOST_MEGABYTES,
+            on_change=_use_file,
+            args=(key,),
+        )
         st.text_area(
             "or paste it",
             key=LAB.key("pasted"),
@@ -212,6 +229,13 @@ def _import() -> None:
             placeholder='{"step_rewards": {"strategy": "per_achievement", …}}',
         )
         st.button("Use what is pasted", key=LAB.key("use_pasted"), on_click=_use_pasted)
+        _show_trouble(_IMPORTING)
+
+
+def _use_file(key: str) -> None:
+    LAB.put(_IMPORTING, "")
+    if (file := st.session_state.get(key)) is not None:  # not where it was taken back
+        _use(file.getvalue())
 
 
 def _use_pasted() -> None:
@@ -219,14 +243,15 @@ def _use_pasted() -> None:
 
 
 def _use(content: bytes) -> None:
+    LAB.put(_IMPORTING, "")
     try:
         text = content.decode("utf-8")
         config = from_document(text, achievements=ACHIEVEMENTS, items=ITEMS)
     except UnicodeDecodeError:
-        LAB.put(_SAID, "It was not imported: it is not text in UTF-8.")
+        LAB.put(_IMPORTING, "It was not imported: it is not text in UTF-8.")
         return
     except InvalidReward as error:
-        LAB.put(_SAID, f"It was not imported: {error}")
+        LAB.put(_IMPORTING, f"It was not imported: {error}")
         return
     start_from(LAB, config, IMPORTED)
     LAB.put("pasted", "")

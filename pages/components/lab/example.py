@@ -10,6 +10,7 @@ from core import jobs
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError
 from core.plan import LaunchPlan, make_run
+from core.store import RunSummary
 from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.plain import shown
 from pages.components.state import settings, store
@@ -26,13 +27,15 @@ _FAILED = "lab_example_failed"
 
 def offer_example(key: str) -> None:
     """A button that plays them, unless that has been done."""
+    if show_progress():
+        return
     st.text(
         f"Two players in the worlds of seeds {' and '.join(map(str, SEEDS))}, {STEPS:,} steps each: one plays as well "
         "as it can, the other drinks for as long as it lives. Both are paid by the default per-achievement rewards. It "
         "takes about a minute; the page goes on by itself."
     )
     if is_played():
-        st.caption("They have been launched.")
+        st.caption("They have been played: they are among what is stored.")
         return
     st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play)
     if failed := st.session_state.pop(_FAILED, ""):
@@ -41,8 +44,28 @@ def offer_example(key: str) -> None:
 
 def is_played() -> bool:
     """Whether both runs are stored, played or not."""
-    names = {run.name for run in store().runs(limit=_LOOKED_AT) if run.n_episodes}
-    return all(name in names for name, _ in _PLAYERS)
+    return set(_runs()) == {name for name, _ in _PLAYERS}
+
+
+def show_progress() -> bool:
+    """How far it is, for as long as it is being played; whether it is."""
+    runs = _runs()
+    count = sum(run.n_episodes for run in runs.values())
+    over = sum(its for run in runs.values() for status, its in run.counts.items() if status.is_over)
+    if over == count:
+        return False
+    st.info(
+        f"The example is being played: {over} of {count} episodes are over. It takes about a minute; the page goes on "
+        "by itself."
+    )
+    return True
+
+
+def _runs() -> dict[str, RunSummary]:
+    """The newest of each name."""
+    names = {name for name, _ in _PLAYERS}
+    newest_first = store().runs(limit=_LOOKED_AT)
+    return {run.name: run for run in reversed(newest_first) if run.n_episodes and run.name in names}
 
 
 def _play() -> None:

@@ -16,7 +16,7 @@ from pages.components.chart_download import Download, Table, chart_with_download
 from pages.components.form_state import FormState
 from pages.components.format import number, signed
 from pages.components.lab.charts import ReturnPoint, returns_scatter
-from pages.components.lab.player_colours import player_colour
+from pages.components.lab.player_colours import player_colour, player_places
 from pages.components.lab.rescored import Rescored
 from pages.components.lab.why import show_why
 from pages.components.lab.words import achievements_in_words, from_to, named, policy_of, world_in_words
@@ -68,7 +68,7 @@ def _chosen(result: Rescored, order: np.ndarray) -> int:
 
 def _scatter(result: Rescored, order: np.ndarray, before: str, players: Mapping[str, str], chosen: str) -> None:
     theme = charts.theme()
-    colours = {name: player_colour(at, theme) for at, name in enumerate(sorted(set(players.values())))}
+    colours = {name: player_colour(place, theme) for name, place in player_places(players.values()).items()}
     drawn = [int(at) for at in order[:_MOST_POINTS]]
     points = [
         ReturnPoint(

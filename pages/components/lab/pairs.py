@@ -11,7 +11,7 @@ import streamlit as st
 from core.rescore import SwappedPair
 from pages.components.form_state import FormState
 from pages.components.format import number
-from pages.components.lab.example import offer_example
+from pages.components.lab.example import offer_example, show_progress
 from pages.components.lab.rescored import Rescored
 from pages.components.lab.why import show_why
 from pages.components.lab.words import achievements_in_words, from_to, named, world_in_words
@@ -25,17 +25,19 @@ _PAIR: Final = "lab_pair"
 _MOST_ROWS = 100
 _ROWS_IN_SIGHT = 5
 _ROW_PX = 33
+# Together as wide as the results are in a window of 1,024 pixels.
+_WORLD_PX, _NAME_PX, _RETURNS_PX = 58, 116, 100
 
 _COLUMNS = {
-    "world": st.column_config.TextColumn("World", width=72),
-    "first": st.column_config.TextColumn("Ahead before", width=134),
-    "first_returns": st.column_config.TextColumn("Its return", width=118),
-    "second": st.column_config.TextColumn("Ahead now", width=134),
-    "second_returns": st.column_config.TextColumn("Its return", width=118),
+    "world": st.column_config.TextColumn("World", width=_WORLD_PX),
+    "first": st.column_config.TextColumn("Ahead before", width=_NAME_PX),
+    "first_returns": st.column_config.TextColumn("Its return", width=_RETURNS_PX),
+    "second": st.column_config.TextColumn("Ahead now", width=_NAME_PX),
+    "second_returns": st.column_config.TextColumn("Its return", width=_RETURNS_PX),
 }
 _AGAINST_COLUMNS = _COLUMNS | {
-    "first": st.column_config.TextColumn("More achievements", width=148, help="And how many"),
-    "second": st.column_config.TextColumn("Higher return", width=148, help="And how many achievements"),
+    "first": st.column_config.TextColumn("More achievements", width=_NAME_PX + 8, help="And how many"),
+    "second": st.column_config.TextColumn("Higher return", width=_NAME_PX + 8, help="And how many achievements"),
 }
 
 
@@ -43,6 +45,8 @@ def show_pairs(result: Rescored, form: FormState) -> None:
     """The lists, and the chosen pair taken apart."""
     comparison = result.comparison
     if not comparison.n_pairs:
+        if show_progress():
+            return
         st.info("No two episodes here were played in the same world, so there is no pair to hold against each other.")
         st.page_link("pages/launch.py", label="Launch several players, or several episodes, on one seed →")
         offer_example("pairs")
@@ -51,9 +55,9 @@ def show_pairs(result: Rescored, form: FormState) -> None:
     counts = {SWAPPED: comparison.n_swaps, AGAINST: against.n_swaps}
     shown = _which(counts)
     pairs = comparison.swaps if shown == SWAPPED else against.swaps
-    pair = _pair_to_show(result, pairs)
+    pair = _pair_to_show(result, pairs[:_MOST_ROWS])
     if pairs:
-        _list(result, pairs, shown, counts[shown])
+        _list(result, pairs, shown, counts[shown], pair)
     else:
         st.caption(_none_in_words(shown, comparison.n_pairs))
         if not any(counts.values()):
@@ -94,11 +98,12 @@ def _none_in_words(shown: str, n_pairs: int) -> str:
     return f"{pairs} none pays more to the one with fewer achievements."
 
 
-def _list(result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int) -> None:
+def _list(
+    result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int, marked_pair: tuple[int, int] | None
+) -> None:
     rows = pairs[:_MOST_ROWS]
-    chosen = st.session_state.get(_PAIR)
     ids = [_ids(result, pair) for pair in rows]
-    marked = next((at for at, pair in enumerate(ids) if set(pair) == set(chosen or ())), None)
+    marked = next((at for at, pair in enumerate(rows) if {pair.ahead, pair.behind} == set(marked_pair or ())), None)
     # Another list must not pass on a row's mark, so each has a key of its own.
     key = f"lab_pairs:{shown}:{result.token}"
     st.dataframe(
@@ -118,8 +123,7 @@ def _list(result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int
 
 def _choose(key: str, ids: Sequence[tuple[str, str]]) -> None:
     rows = st.session_state[key]["selection"]["rows"]
-    if rows and rows[0] < len(ids):
-        st.session_state[_PAIR] = ids[rows[0]]
+    st.session_state[_PAIR] = ids[rows[0]] if rows and rows[0] < len(ids) else None
 
 
 def _table(result: Rescored, pairs: Sequence[SwappedPair], shown: str) -> pd.DataFrame:
@@ -144,18 +148,20 @@ def _ids(result: Rescored, pair: SwappedPair) -> tuple[str, str]:
     return result.episodes[pair.ahead].id, result.episodes[pair.behind].id
 
 
-def _pair_to_show(result: Rescored, pairs: Sequence[SwappedPair]) -> tuple[int, int] | None:
-    """The pair that was chosen, for as long as it is in scope, also when an edit takes it out of the list."""
-    chosen = st.session_state.get(_PAIR)
-    if chosen is None and pairs:
-        chosen = st.session_state[_PAIR] = _ids(result, pairs[0])
-    places = [result.place_of(name) for name in chosen or ()]
-    if len(places) == 2 and places[0] is not None and places[1] is not None:
-        return places[0], places[1]
-    if not pairs:
+def _pair_to_show(result: Rescored, listed: Sequence[SwappedPair]) -> tuple[int, int] | None:
+    """The pair that was looked at where it is listed, else the first that is.
+
+    Where none is listed, still the one that was looked at: an edit that takes it out of the list has done its work.
+    """
+    chosen: tuple[str, str] | None = st.session_state.get(_PAIR)
+    if listed:
+        pair = next((pair for pair in listed if set(_ids(result, pair)) == set(chosen or ())), listed[0])
+        st.session_state[_PAIR] = _ids(result, pair)
+        return pair.ahead, pair.behind
+    if chosen is None:
         return None
-    st.session_state[_PAIR] = _ids(result, pairs[0])
-    return pairs[0].ahead, pairs[0].behind
+    one, other = (result.place_of(name) for name in chosen)
+    return None if one is None or other is None else (one, other)
 
 
 def _show_pair(result: Rescored, pair: tuple[int, int], form: FormState) -> None:

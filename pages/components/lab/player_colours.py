@@ -1,8 +1,13 @@
-"""One colour for each player in every chart that compares them; published results are hollow marks in grey."""
+"""One colour for each player in every chart that compares them; published results are hollow marks in grey.
+
+A player's place, and with it the colour, follows from its name: whoever is stored later changes nobody's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
+from zlib import crc32
 
 from pages.components.figure import COLOURS, Colour, Theme
 
@@ -15,13 +20,38 @@ _PLAYERS: Final = (
     Colour("#0891b2", "#22d3ee"),
     Colour("#db2777", "#f472b6"),
     Colour("#65a30d", "#a3e635"),
+    Colour("#854d0e", "#c9a26b"),
+    Colour("#134e4a", "#99f6e4"),
 )
+_FIXED: Final = {"scripted": 0, "random": 1, "farmer": 2, "human": 3, "llm": 4}
+_FREE: Final = len(_PLAYERS) - len(_FIXED)
 _SHAPES: Final = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon", "star")
 _HOLLOW: Final = ("circle-open", "diamond-open", "square-open", "triangle-up-open", "triangle-down-open", "star-open")
 
 
+def player_places(names: Iterable[str], taken: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The place of each player. A name without one of its own takes one that follows from its letters, or the next that
+    is free; colours come again, with another mark, only where all are taken.
+
+    taken: places that others have already.
+    """
+    wanted = sorted(set(names))
+    places = {name: _FIXED[name] for name in wanted if name in _FIXED}
+    used = {*places.values(), *(taken or {}).values()}
+    for name in wanted:
+        if name in places:
+            continue
+        letters = crc32(name.encode("utf-8", "replace"))
+        candidates = [len(_FIXED) + (letters + step) % _FREE for step in range(_FREE)]
+        again = len(_PLAYERS) * (len(_SHAPES) - 1)
+        candidates += [len(_PLAYERS) + (letters + step) % again for step in range(again)]
+        places[name] = next((place for place in candidates if place not in used), candidates[0])
+        used.add(places[name])
+    return places
+
+
 def player_colour(place: int, theme: Theme) -> str:
-    """The colour of the player at this place among all that are stored."""
+    """The colour of the player at this place of `player_places`."""
     return _PLAYERS[place % len(_PLAYERS)].on(theme)
 
 

@@ -11,7 +11,8 @@ from core.errors import StoreError, UnknownEpisode
 from core.facts import UNLOCK, EpisodeFacts, PlayedEpisode
 from core.rescore import Stored
 from core.store import EpisodeFilter
-from pages.components.format import number, short_id
+from pages.components.format import number, short_id, signed
+from pages.components.lab.words import named
 from pages.components.plain import plain
 from pages.components.state import store
 from pages.components.trace_filter import filter_bar
@@ -22,15 +23,46 @@ _SCOPE = "scope"
 _EPISODE = "episode"
 _SCOPES = (EVERYTHING, SELECTION, ONE)
 _CHOSEN = "lab_scope_chosen"
+_NEWEST = "lab_scope_newest"
+_MOST_OFFERED = 50
 
 
-def scope_picker() -> str:
-    """Draw it; which kind of scope is chosen."""
+def scope_picker(stored: Stored) -> str:
+    """Draw it; which kind of scope is chosen. stored: what one episode can be chosen from."""
     _follow_link()
     scope = st.segmented_control("Episodes", _SCOPES, key=_SCOPE, required=True, bind="query-params")
     if scope == ONE:
-        st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="its id, or how it begins", width=300)
+        st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="its id, or how it begins", width=220)
+        _newest_picker(stored)
     return scope or EVERYTHING
+
+
+def _newest_picker(stored: Stored) -> None:
+    """The newest episodes to choose from; what is chosen is put into the field, and so into the address."""
+    newest = {episode.id: episode for episode in stored.episodes[: -_MOST_OFFERED - 1 : -1]}
+    asked = (st.session_state.get(_EPISODE) or "").strip()
+    fitting = [name for name in newest if asked and name.startswith(asked)]
+    current = fitting[0] if len(fitting) == 1 else None
+    key = f"{_NEWEST}:{current}"  # the field decides: what is in it is what is chosen here
+
+    def choose() -> None:
+        if chosen := st.session_state.get(key):
+            st.session_state[_EPISODE] = chosen
+
+    def called(name: str) -> str:
+        episode = newest.get(name)
+        return name if episode is None else f"{named(episode)} · seed {episode.seed} · {signed(episode.shaped_return)}"
+
+    st.selectbox(
+        f"or one of the newest {number(len(newest))}" if len(newest) > 1 else "or the newest",
+        list(newest),
+        index=None if current is None else list(newest).index(current),
+        format_func=called,
+        key=key,
+        on_change=choose,
+        placeholder="player, seed and return",
+        width=290,
+    )
 
 
 def episodes_in(scope: str, stored: Stored) -> Stored:
@@ -83,7 +115,7 @@ def _one(stored: Stored) -> str:
     """The id of the episode that was named."""
     asked = (st.session_state.get(_EPISODE) or "").strip()
     if not asked:
-        st.info("Give an episode's id, or the beginning of it: at least six characters.")
+        st.info("Give an episode's id, or the beginning of it (at least six characters), or choose one of the newest.")
         st.stop()
     try:
         found = store().episode(asked)

@@ -16,6 +16,7 @@ from pages.components.format import number, signed
 from pages.components.lab.across_filter import player_names
 from pages.components.lab.advantages import show_advantages
 from pages.components.lab.editor import LAB, Edited, begin_with_episode, editor
+from pages.components.lab.example import show_progress
 from pages.components.lab.movers import show_movers, show_single
 from pages.components.lab.pairs import show_pairs
 from pages.components.lab.rescored import REWARDS, Rescored, is_slow, rescored
@@ -40,7 +41,7 @@ def show_what_if(stored: Stored) -> None:
     """Draw the view."""
     saved = {entry.name: entry for entry in store().saved_rewards()}
     with st.container(horizontal=True, vertical_alignment="top", key="lab-bar"):
-        scope = scope_picker()
+        scope = scope_picker(stored)
         st.space("stretch")
         compared_with, name = _compare_picker(saved)
     chosen = episodes_in(scope, stored)
@@ -71,9 +72,11 @@ def _show_results(
     _show_figures(result, name)
     _show_warnings(result, edited, compared_with)
     if len(chosen.episodes) == 1:
+        if len(stored.episodes) == 1:
+            show_progress()
         show_single(result, LAB)
         return
-    _sum_up(result)
+    _sum_up(result, name)
     tabs = st.tabs((PAIRS, EPISODES, ADVANTAGES), key="lab_results", on_change="rerun")
     for tab, show in zip(
         tabs,
@@ -167,7 +170,7 @@ def _show_figures(result: Rescored, name: str) -> None:
             (
                 "Advantages",
                 number(len(comparison.advantages)) if in_groups else "n/a",
-                f"of {number(in_groups)} turn" if in_groups else "no groups",
+                f"of {number(in_groups)} change sign" if in_groups else "no groups",
                 "Group-relative advantages (GRPO), and how many of them change their sign.",
             ),
         ]
@@ -201,12 +204,16 @@ def _unlike_in_words(result: Rescored, compares_with_play: bool) -> str:
     return said
 
 
-def _sum_up(result: Rescored) -> None:
-    """What the edit comes to in a sentence; before the first one, where to look."""
+def _sum_up(result: Rescored, name: str) -> None:
+    """What the edit comes to in a sentence; where nothing earns anything else, where to look.
+
+    name: what the edited rewards are held against.
+    """
+    same = f"Every decision earns what it earns {name}." if name != AS_PLAYED else "These rewards pay what was paid."
     against, comparison = result.against_achievements.n_swaps, result.comparison
     pairs = f"{number(comparison.n_pairs)} pair{'s' * (comparison.n_pairs != 1)} in the same world"
     if not comparison.n_pairs:
-        said = "These rewards pay exactly what was paid." if result.changes_nothing else "Every episode is scored anew."
+        said = same if result.changes_nothing else "Every episode is scored anew."
     elif not result.changes_nothing:
         said = (
             f"**{number(comparison.n_swaps)}** of {pairs} {'swaps its' if comparison.n_swaps == 1 else 'swap their'} "
@@ -215,9 +222,9 @@ def _sum_up(result: Rescored) -> None:
         )
     elif against:
         said = (
-            f"Nothing is changed yet. In **{number(against)}** of {pairs} the episode with **fewer achievements earns "
+            f"{same} In **{number(against)}** of {pairs} the episode with **fewer achievements earns "
             "more**: see below what pays it, change that number, and watch which pairs swap."
         )
     else:
-        said = f"Nothing is changed yet. In none of {pairs} the episode with fewer achievements earns more."
+        said = f"{same} In none of {pairs} the episode with fewer achievements earns more."
     st.info(said)

@@ -77,12 +77,13 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
     )
     with st.container(key="lab-weights"):
         for column, (kind, name) in zip(st.columns(_MOST_WEIGHTS), keys, strict=False):
-            field = form.key(f"pays_{kind}_{name}")
             value = float(weight_of(result.config, kind, name))
-            if st.session_state.get(field) != value:
-                st.session_state[field] = value
+            # The page holds nothing for such a field but what is typed into it: it begins with the table's value and
+            # is another field once that changes. One that comes back after it was away shows the table's value too.
+            field = form.key(f"pays_{kind}_{name}_{form.get(_edits_of(kind, name), 0)}_{value!r}")
             column.number_input(
                 f"{words(name)}, {cell_in_words(kind)}",
+                value=value,
                 key=field,
                 step=0.01,
                 format="%g",
@@ -92,9 +93,15 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
 
 
 def _set(form: FormState, kind: str, name: str, field: str) -> None:
+    form.put(_edits_of(kind, name), form.get(_edits_of(kind, name), 0) + 1)
     value = st.session_state.get(field)
     if value is not None:
         set_weight(form, kind, name, float(value))
+
+
+def _edits_of(kind: str, name: str) -> str:
+    """Where it is counted how often that field was typed into: what it held then is never held again."""
+    return f"edits_of_{kind}_{name}"
 
 
 def _list_decisions(result: Rescored, at: int) -> None:
@@ -112,7 +119,7 @@ def _list_decisions(result: Rescored, at: int) -> None:
                 st.page_link(
                     "pages/episode.py",
                     label=f"Decision {number(index)}, step {number(step)} →",
-                    query_params={"id": episode.id, "step": str(step)},
+                    query_params={"id": episode.id, "step": str(step), "tab": "Ledger"},
                     width="content",
                 )
                 st.text(

@@ -11,8 +11,24 @@ export default function ({ data, parentElement }) {
       const row = event.target.closest("tr[data-decision]");
       if (row) askFor(Number(row.dataset.decision));
     });
+    scroll.addEventListener("scroll", () => coverHalves(scroll));
+    new ResizeObserver(() => coverHalves(scroll)).observe(scroll);
   }
   scroll.scrollLeft = left;
+  coverHalves(scroll);
+}
+
+// A column that lies partly under one of the fixed columns is hidden whole: half a number is another number.
+function coverHalves(scroll) {
+  const box = (node) => node.getBoundingClientRect();
+  const names = scroll.querySelector(".names");
+  const start = box(names.querySelector(".decision")).right;
+  const end = box(names.querySelector(".env")).left;
+  const columns = [...names.children].slice(1, -2).map(box);
+  const before = columns.find(({ left, right }) => left < start - 1 && right > start + 1);
+  const after = columns.find(({ left, right }) => left < end - 1 && right > end + 1);
+  scroll.style.setProperty("--before", `${before ? before.right - start : 0}px`);
+  scroll.style.setProperty("--after", `${after ? end - after.left : 0}px`);
 }
 
 function askFor(decision) {

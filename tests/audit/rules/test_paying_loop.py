@@ -102,13 +102,13 @@ def test_a_way_back_that_takes_too_long_is_none():
 
 
 def test_too_few_laps_are_none():
-    story = settled().repeat(7, (PLACE,), (COLLECT,))
+    story = settled().repeat(5, (PLACE,), (COLLECT,))
     assert loops(story) == []
-    assert loops(story, loop_laps=7) != []
+    assert loops(story, loop_laps=5) != []
 
 
 def test_laps_that_pay_too_little_are_none():
-    story = Story().unlock_all().repeat(20, DRINK)
+    story = Story().unlock_all().repeat(15, DRINK)
     assert loops(story) == []
     assert loops(story, loop_worth=0.5) != []
 

@@ -1,0 +1,160 @@
+"""Training examples and episodes as files: what a page hands out is what the command writes."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.export import SftFilter, main, read_document, read_sft, sft_command
+from core.export.command import _parser, _sft_filter  # pyright: ignore[reportPrivateUsage]
+from core.settings import load_settings
+from core.store import EpisodeFilter, TraceStore
+from core.types import EpisodeStatus
+from pages.components import export_files
+from pages.components.export_files import count_examples, episodes_zip, examples_file
+from tests.pages.conftest import ROOT
+from tests.pages.model_episodes import EPISODE, record, says_nothing_to_do, thinks
+from tests.policies.llm.server import says
+
+
+@pytest.fixture
+def played(data_dir: Path) -> Iterator[TraceStore]:
+    """A model's episode: two decisions whose call could be used and one whose call could not."""
+    good = says(thinks("move_left", "do"))
+    with TraceStore.from_settings(load_settings()) as store:
+        record(store, (good, says(says_nothing_to_do()), good), on_bad_call="noop")
+        yield store
+
+
+@pytest.fixture
+def handed_out(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What each download button would run when it is clicked, by its key: a test has no browser that asks for it."""
+    found: dict[str, Any] = {}
+    real = st.download_button
+
+    def button(label: str, data: Any, **options: Any) -> bool:
+        found[options["key"]] = data
+        return real(label, data, **options)
+
+    monkeypatch.setattr(st, "download_button", button)
+    return found
+
+
+def opened(page: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.session_state["export"] = True  # the popover stands open
+    at.run()
+    if page != "traces":
+        at = at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    return at
+
+
+def written(tmp_path: Path, *arguments: str) -> bytes:
+    out = tmp_path / "examples.jsonl"
+    assert main(["--sft", f"--out={out}", *arguments]) == 0
+    return out.read_bytes()
+
+
+def code_of(at: AppTest) -> str:
+    return next(code.value for code in at.code if code.value.startswith("python -m core.export"))
+
+
+def test_the_list_hands_out_what_the_command_writes(played: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
+    at = opened("traces")
+    assert any(caption.value.startswith("2 examples") for caption in at.caption)
+    lines = handed_out["sft_download"]()
+    assert lines == written(tmp_path)
+    assert code_of(at) == "python -m core.export --sft --out=craftscope-sft.jsonl"
+    for example in read_sft(io.BytesIO(lines)):
+        assert example.parsed().actions == example.actions == ("move_left", "do")
+    at.checkbox(key="sft_unusable").check()
+    at.multiselect(key="sft_models").set_value(["tiny-model"])
+    at.number_input(key="sft_min_reward").set_value(-5.0).run()
+    assert not at.exception
+    assert handed_out["sft_download"]() == written(tmp_path, "--with-unusable", "--model=tiny-model", "--min-reward=-5")
+    at.number_input(key="sft_min_reward").set_value(1000.0).run()
+    assert any("No decision passes" in info.value for info in at.info)
+
+
+def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
+    at = opened("traces", policy="random")
+    assert any("No decision passes" in info.value for info in at.info)  # none of them asked a model
+    at.checkbox(key="sft_all_policies").check().run()
+    lines = handed_out["sft_download"]()
+    assert {example.policy for example in read_sft(io.BytesIO(lines))} == {"random"}
+    assert lines == written(tmp_path, "--all-policies", "--policy=random")
+
+
+def test_an_episode_of_a_model_hands_out_its_examples(played: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
+    opened("episode", id=EPISODE)
+    assert handed_out["download-sft"]() == written(tmp_path, f"--episode={EPISODE}")
+
+
+def test_an_episode_without_a_model_has_no_examples(recorded: TraceStore, handed_out: dict[str, Any]):
+    opened("episode", id="1" * 32)
+    assert "download" in handed_out and "download-sft" not in handed_out
+
+
+def test_several_episodes_are_an_archive_without_those_that_are_gone(recorded: TraceStore):
+    with zipfile.ZipFile(io.BytesIO(episodes_zip(recorded, ["1" * 32, "0" * 32, "3" * 32]))) as archive:
+        documents = [read_document(archive.read(name)) for name in archive.namelist()]
+    assert [document.episode.id for document in documents] == ["1" * 32, "3" * 32]
+
+
+def test_too_many_are_cut_after_a_whole_line_and_said(
+    recorded: TraceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    wanted = SftFilter(all_policies=True)
+    whole = written(tmp_path, "--all-policies")
+    monkeypatch.setattr(export_files, "MOST_EXAMPLES", 3)
+    found = count_examples(recorded, wanted)
+    assert (found.lines, found.is_all) == (3, False)
+    cut = examples_file(recorded, wanted)
+    assert whole.startswith(cut) and cut.count(b"\n") == 3 and len(cut) == found.size
+    monkeypatch.setattr(export_files, "MOST_BYTES", found.size - 1)
+    assert count_examples(recorded, wanted).lines == 2
+
+
+def test_named_episodes_come_once_each_and_only_where_they_pass(recorded: TraceStore):
+    named = SftFilter(episode_ids=("3" * 32, "1" * 32, "3" * 32), all_policies=True)
+    lines = list(read_sft(examples_file(recorded, named).splitlines()))
+    assert list(dict.fromkeys(line.episode_id for line in lines)) == ["3" * 32, "1" * 32]
+    assert len({(line.episode_id, line.decision) for line in lines}) == len(lines)
+    of_random = SftFilter(EpisodeFilter(policies=("random",)), named.episode_ids, all_policies=True)
+    assert {line.episode_id for line in read_sft(examples_file(recorded, of_random).splitlines())} == {"3" * 32}
+
+
+def test_the_command_that_is_shown_asks_for_the_same():
+    wanted = SftFilter(
+        EpisodeFilter(
+            policies=("llm", "--odd name; rm"),
+            seeds=(1, 42),
+            statuses=(EpisodeStatus.COMPLETED, EpisodeStatus.FAILED),
+            achievements=("collect_wood",),
+            min_reward=-1.5,
+            max_reward=9.0,
+            created_after=datetime(2026, 3, 1, tzinfo=UTC),
+            created_before=datetime(2026, 3, 2, tzinfo=UTC),
+            run_id="f" * 32,
+        ),
+        ("a" * 32,),
+        min_reward=0.5,
+        models=("it's $HOME",),
+        with_unusable=True,
+        all_policies=True,
+    )
+    arguments = shlex.split(sft_command(wanted, "out.jsonl"))
+    assert arguments[:3] == ["python", "-m", "core.export"]
+    assert _sft_filter(_parser().parse_args(arguments[3:])) == wanted
