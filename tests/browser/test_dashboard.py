@@ -248,4 +248,4 @@ def test_a_download_of_an_episode_that_is_gone_is_a_sentence(
     expect(download).to_be_visible(timeout=WAIT_MS)
     stored.delete_episodes([row.id])
     download.click()
-    expect(page.get_by_text("This episode has been deleted meanwhile")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("has been deleted meanwhile")).to_be_visible(timeout=WAIT_MS)
