@@ -11,18 +11,20 @@ from sqlalchemy import Connection, select
 
 from core.errors import StoreCorrupt, StoreTooNew, UnknownEpisode
 from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
+from core.store.arguments import in_parts
 from core.store.blobs import from_json, typed
+from core.store.browse import conditions
 from core.store.codec import facts_of
 from core.store.episodes import PayloadReader, components_of, payloads
 from core.store.ids import episode_key
 from core.store.packs import pack, unpack
+from core.store.records import EpisodeFilter
 from core.store.specs import VERSION as SPEC_VERSION
 from core.store.specs import insert_ignoring
 from core.store.tables import AnyRow, columns_of, decisions, episode_packs, episodes, runs
 from core.types import EnvConfig, EpisodeStatus, Limits, PolicySpec, StopReason
 
 _OVER: Final = tuple(status.value for status in EpisodeStatus if status.is_over)
-_KEYS_A_QUERY: Final = 500
 _SHOWN: Final = (
     "id", "uuid", "policy", "seed", "group_index", "created_at", "stop_reason", "n_steps", "n_decisions",
     "n_achievements", "env_return", "shaped_return", "config_hash", "spec",
@@ -62,10 +64,10 @@ class _SpecRecord(msgspec.Struct, frozen=True):
     spec: _Settings
 
 
-def played_ids(connection: Connection) -> tuple[str, ...]:
-    """The episodes that are over and made a decision, oldest launch first."""
+def played_ids(connection: Connection, wanted: EpisodeFilter) -> tuple[str, ...]:
+    """The episodes that are over, made a decision and pass the filter, oldest launch first. Raises InvalidInput."""
     in_order = (episodes.c.created_at, episodes.c.id)
-    found = tuple(connection.scalars(select(episodes.c.uuid).where(*_PLAYED).order_by(*in_order)))
+    found = tuple(connection.scalars(select(episodes.c.uuid).where(*_PLAYED, *conditions(wanted)).order_by(*in_order)))
     if not all(isinstance(name, str) for name in found):  # SQLite keeps any value in any column
         raise StoreCorrupt("An episode is stored under an id that is no text. Put back a copy that is whole.")
     return found
@@ -108,8 +110,7 @@ def part(connection: Connection, ids: Sequence[str]) -> tuple[ArchivePart, dict[
 
 def save_packs(connection: Connection, packs: dict[int, bytes]) -> None:
     """Keep packs that were made anew, in place of older ones; episodes that are gone are passed over."""
-    every = list(packs)
-    for keys in (every[at : at + _KEYS_A_QUERY] for at in range(0, len(every), _KEYS_A_QUERY)):
+    for keys in in_parts(packs):
         connection.execute(episode_packs.delete().where(episode_packs.c.episode_id.in_(keys)))
         present = connection.scalars(select(episodes.c.id).where(episodes.c.id.in_(keys)))
         rows = [{"episode_id": key, "blob": packs[key]} for key in present]

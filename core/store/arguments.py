@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable, Iterator
 from numbers import Integral
+from typing import Final, TypeVar
 
 from core.errors import InvalidInput
+
+Value = TypeVar("Value")
+
+_A_QUERY: Final = 500
 
 
 def text(value: object, what: str) -> str:
@@ -20,3 +26,9 @@ def whole(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidInput(f"{what} is {reprlib.repr(value)}; give a whole number.")
     return int(value)
+
+
+def in_parts(values: Iterable[Value], size: int = _A_QUERY) -> Iterator[tuple[Value, ...]]:
+    """As many at once as a query may ask for."""
+    every = tuple(values)
+    return (every[at : at + size] for at in range(0, len(every), size))

@@ -64,13 +64,13 @@ def one(connection: Connection, episode_id: str) -> EpisodeSummary:
 
 def page(connection: Connection, wanted: EpisodeFilter, cursor: str | None, limit: int) -> EpisodePage:
     """A page, newest first. Raises InvalidInput for a bad cursor, filter or limit."""
-    conditions = _conditions(wanted)
+    narrowed = conditions(wanted)
     limit = whole(limit, "The length of the page")
     if cursor is not None:
-        conditions.append(_older_than(*_read_cursor(cursor)))
+        narrowed.append(_older_than(*_read_cursor(cursor)))
     newest_first = (episodes.c.created_at.desc(), episodes.c.id.desc())
     keys = connection.execute(
-        select(episodes.c.id, episodes.c.created_at).where(*conditions).order_by(*newest_first).limit(limit + 1)
+        select(episodes.c.id, episodes.c.created_at).where(*narrowed).order_by(*newest_first).limit(limit + 1)
     ).all()
     shown = [key.id for key in keys[:limit]]
     rows = summaries(connection, lambda query: query.where(episodes.c.id.in_(shown)).order_by(*newest_first))
@@ -82,7 +82,7 @@ def totals(connection: Connection, wanted: EpisodeFilter) -> Totals:
     """Sums over what the filter lets through, the newest `COUNT_CAP` at most."""
     counters = (episodes.c[name] for name in _COUNTERS)
     newest_first = (episodes.c.created_at.desc(), episodes.c.id.desc())
-    capped = select(*counters).where(*_conditions(wanted)).order_by(*newest_first).limit(COUNT_CAP).subquery()
+    capped = select(*counters).where(*conditions(wanted)).order_by(*newest_first).limit(COUNT_CAP).subquery()
     played = and_(capped.c.status.in_(_OVER), capped.c.n_steps > 0)
 
     def counted(status: EpisodeStatus) -> ColumnElement[Any]:
@@ -143,7 +143,8 @@ def _summary(row: AnyRow, achievements: tuple[str, ...]) -> EpisodeSummary:
     return typed(fields, EpisodeSummary, what)
 
 
-def _conditions(wanted: EpisodeFilter) -> list[ColumnElement[bool]]:
+def conditions(wanted: EpisodeFilter) -> list[ColumnElement[bool]]:
+    """What a filter means. Raises InvalidInput."""
     try:
         return list(_conditions_of(wanted))
     except (ArgumentError, AttributeError, TypeError) as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, exists, select, update
 
 from core.errors import StoreError
+from core.store.arguments import in_parts
 from core.store.database import Database
 from core.store.tables import episodes, runs, store_meta
 from core.types import EpisodeStatus
@@ -21,20 +22,16 @@ _VACUUM_PAGES: Final = 2000
 def delete_episodes(database: Database, ids: Sequence[str]) -> int:
     """Delete episodes, and runs that have none left. Raises StoreError where one is running: nothing is deleted."""
     with database.reading() as connection:
-        for chunk in _chunks(ids):
+        for chunk in in_parts(ids, CHUNK):
             _refuse_running(connection, chunk)
     deleted = 0
-    for chunk in _chunks(ids):
+    for chunk in in_parts(ids, CHUNK):
         with database.writing() as connection:
             _refuse_running(connection, chunk)  # a queued one may have been claimed since
             deleted += _delete(connection, chunk)
     if deleted and database.is_sqlite:
         _shrink(database)
     return deleted
-
-
-def _chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
 
 
 def _refuse_running(connection: Connection, ids: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.scenes import concat_packed, unpack_scenes
-from core.store.arguments import whole
+from core.store.arguments import in_parts, whole
 from core.store.blobs import Dictionary, decompress, from_json, typed
 from core.store.browse import one
 from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, start_state
@@ -32,7 +32,6 @@ from core.store.tables import (
 from core.types import Decision, Episode, Outcome, RewardComponent, Scene, StateRecord
 
 _INT_MAX: Final = 2**31 - 1
-_PARTS_A_QUERY: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +178,8 @@ def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> d
     spans = (span for ranges in payload.request_parts.values() for span in ranges)
     numbers = sorted({number for span in spans for number in range(*span)})
     parts: dict[int, Any] = {}
-    for at in range(0, len(numbers), _PARTS_A_QUERY):
-        parts |= _request_parts(connection, key, what, request_parts.c.idx.in_(numbers[at : at + _PARTS_A_QUERY]))
+    for some in in_parts(numbers):
+        parts |= _request_parts(connection, key, what, request_parts.c.idx.in_(some))
     return parts
 
 

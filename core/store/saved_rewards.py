@@ -12,13 +12,13 @@ from typing import Final
 from sqlalchemy import Connection, delete, func, insert, select
 
 from core.errors import InvalidInput
+from core.store.arguments import in_parts
 from core.store.records import SavedReward
 from core.store.specs import insert_ignoring, read_reward, save_reward_configs
 from core.store.tables import PlainText, episodes, reward_configs, saved_rewards, scorings
 from core.types import RewardConfig
 
 LONGEST_NAME: Final = 80
-_IDS_A_QUERY: Final = 500
 
 
 def all_of_them(connection: Connection) -> tuple[SavedReward, ...]:
@@ -63,8 +63,8 @@ def forget(connection: Connection, name: str) -> None:
 def save_scorings(connection: Connection, config: RewardConfig, returns: Mapping[str, float]) -> int:
     """Keep what episodes, by id, would have earned; how many are new. What is kept already stays as it is."""
     save_reward_configs(connection, [config])
-    now, ids, new = datetime.now(UTC), list(returns), 0
-    for some in (ids[at : at + _IDS_A_QUERY] for at in range(0, len(ids), _IDS_A_QUERY)):
+    now, new = datetime.now(UTC), 0
+    for some in in_parts(returns):
         keys = connection.execute(select(episodes.c.id, episodes.c.uuid).where(episodes.c.uuid.in_(some))).all()
         rows = [
             {

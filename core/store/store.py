@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Self
 
 from core.facts import EpisodeFacts
 from core.settings import Settings
@@ -22,6 +22,7 @@ from core.store import (
     unlocks,
 )
 from core.store.archive import ArchivePart
+from core.store.arguments import in_parts
 from core.store.database import Database, sqlite_url
 from core.store.recorder import EpisodeRecorder
 from core.store.records import (
@@ -53,9 +54,6 @@ from core.types import (
     StateRecord,
 )
 
-Value = TypeVar("Value")
-
-_IDS_A_QUERY: Final = 500
 _ANY_EPISODE = EpisodeFilter()
 _ANY_MODEL_CALL = ExchangeFilter()
 
@@ -285,10 +283,10 @@ class TraceStore:
 
     # ---------------------------------------------------------------------------------------- rewards over episodes
 
-    def played_ids(self) -> tuple[str, ...]:
-        """The episodes that are over and made at least one decision, oldest launch first."""
+    def played_ids(self, filter: EpisodeFilter = _ANY_EPISODE) -> tuple[str, ...]:
+        """The episodes that are over, made a decision and pass the filter, oldest launch first. Raises InvalidInput."""
         with self._database.reading() as connection:
-            return archive.played_ids(connection)
+            return archive.played_ids(connection, filter)
 
     def archive_part(self, ids: Iterable[str]) -> ArchivePart:
         """The played ones of these episodes, oldest launch first, with their reward facts.
@@ -297,7 +295,7 @@ class TraceStore:
         (of an episode that was interrupted, say) are made from its decisions and kept.
         """
         parts: list[ArchivePart] = []
-        for some in _in_parts(ids):
+        for some in in_parts(ids):
             with self._database.reading() as connection:
                 found, made = archive.part(connection, some)
             if made:
@@ -316,7 +314,7 @@ class TraceStore:
         An episode that unlocked nothing has an empty table; ids under which nothing is stored are left out.
         """
         found: dict[str, dict[str, int]] = {}
-        for some in _in_parts(ids):
+        for some in in_parts(ids):
             with self._database.reading() as connection:
                 found |= unlocks.unlock_steps(connection, some)
         return found
@@ -375,7 +373,7 @@ class TraceStore:
     def seed_difficulties(self, worlds: Iterable[World], engine_version: str) -> dict[World, Difficulty]:
         """How hard those of these worlds (seed, world, environment) are that this engine has described."""
         found: dict[World, Difficulty] = {}
-        for some in _in_parts(worlds):
+        for some in in_parts(worlds):
             with self._database.reading() as connection:
                 found |= seeds.difficulties(connection, some, engine_version)
         return found
@@ -384,9 +382,3 @@ class TraceStore:
         """Keep a description; replaces one of the same seed, world, environment and engine."""
         with self._database.writing() as connection:
             seeds.save(connection, description)
-
-
-def _in_parts(values: Iterable[Value]) -> Iterator[tuple[Value, ...]]:
-    """As many at once as a query may ask for."""
-    every = tuple(values)
-    return (every[at : at + _IDS_A_QUERY] for at in range(0, len(every), _IDS_A_QUERY))

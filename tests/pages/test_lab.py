@@ -11,13 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import NumberInput
 
-from core.rescore import RewardArchive
 from core.rewards import RewardConfig, checked, to_document
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.archive import ArchivePart, Unreadable
 from core.types import Limits
-from pages.components.lab.scope import fits
 from tests.pages.conftest import ROOT
 from tests.pages.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
 from tests.store.samples import make_run, record_episode
@@ -346,12 +344,7 @@ def test_a_selection_takes_the_filters_of_the_traces_page(pair: TraceStore):
     ],
 )
 def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore, wanted: EpisodeFilter):
-    stored = RewardArchive(pair).refresh()
-    fitting = {
-        episode.id
-        for episode, facts in zip(stored.episodes, stored.columns.episodes, strict=True)
-        if fits(episode, facts, wanted)
-    }
+    fitting = set(pair.played_ids(wanted))
     assert fitting == {row.id for row in pair.episodes(wanted).rows}
 
 

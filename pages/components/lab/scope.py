@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
 import streamlit as st
 
 from core.errors import StoreError, UnknownEpisode
-from core.facts import UNLOCK, EpisodeFacts, PlayedEpisode
 from core.rescore import Stored
 from core.store import EpisodeFilter
 from pages.components.format import number, short_id, signed
@@ -70,12 +66,7 @@ def episodes_in(scope: str, stored: Stored) -> Stored:
     if scope == ONE:
         return _chosen(stored, [_one(stored)])
     if scope == SELECTION:
-        wanted = filter_bar(store().policies())
-        fitting = [
-            episode.id
-            for episode, facts in zip(stored.episodes, stored.columns.episodes, strict=True)
-            if fits(episode, facts, wanted)
-        ]
+        fitting = list(_played(filter_bar(store().policies())))
         if not fitting:
             st.info("No episode that is over fits these filters. Loosen one of them, or clear them all.")
             st.stop()
@@ -83,26 +74,13 @@ def episodes_in(scope: str, stored: Stored) -> Stored:
     return stored
 
 
-def fits(episode: PlayedEpisode, facts: EpisodeFacts, wanted: EpisodeFilter) -> bool:
-    """Whether the filter of the Traces page lets an episode through."""
-    return (
-        (not wanted.policies or episode.policy in wanted.policies)
-        and (not wanted.seeds or episode.seed in wanted.seeds)
-        and (not wanted.statuses or episode.stop_reason.status in wanted.statuses)
-        and (wanted.min_reward is None or episode.shaped_return >= wanted.min_reward)
-        and (wanted.max_reward is None or episode.shaped_return <= wanted.max_reward)
-        and (wanted.created_after is None or episode.created_at >= wanted.created_after)
-        and (wanted.created_before is None or episode.created_at < wanted.created_before)
-        and (wanted.run_id is None or episode.run_id == wanted.run_id)
-        and _unlocked_all(facts, wanted.achievements)
-    )
-
-
-def _unlocked_all(facts: EpisodeFacts, achievements: Iterable[str]) -> bool:
-    return all(
-        name in facts.name_list and bool(np.any((facts.kinds == UNLOCK) & (facts.names == facts.name_list.index(name))))
-        for name in achievements
-    )
+def _played(wanted: EpisodeFilter) -> tuple[str, ...]:
+    """What the filter of the Traces page lets through, of what is over."""
+    try:
+        return store().played_ids(wanted)
+    except StoreError as error:
+        st.error(plain(str(error)))
+        st.stop()
 
 
 def _follow_link() -> None:
