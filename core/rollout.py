@@ -26,6 +26,7 @@ from core.policies import (
     OUT_OF_BUDGET,
     OUT_OF_TIME,
     STOPPED,
+    BudgetSpent,
     Policy,
     SeeingPolicy,
     WaitingPolicy,
@@ -52,7 +53,6 @@ from core.types import (
 
 Clock = Callable[[], float]
 ShouldStop = Callable[[], bool]
-BudgetSpent = Callable[[Spent], bool]
 OnError = Literal["record", "raise"]
 
 # What ends an episode although its policy did nothing wrong.

@@ -14,6 +14,7 @@ from core.env import CrafterEnv
 from core.env.observation import Observation
 from core.env.rules import ACTIONS
 from core.errors import PolicyError, RolloutError
+from core.policies import BudgetSpent
 from core.policies.tools import RawCall, read_tool_calls
 from core.rewards import RewardShaper
 from core.rollout import NoRecorder, run_episode, run_rollout
@@ -30,7 +31,6 @@ from core.types import (
     PolicySpec,
     QueuedEpisode,
     RewardConfig,
-    Spent,
     StateRecord,
     StopReason,
     ToolCall,
@@ -120,7 +120,7 @@ class Waits(Plays):
         self,
         time_left_s: float,
         should_stop: Callable[[], bool],
-        budget_spent: Callable[[Spent], bool] = lambda spent: False,
+        budget_spent: BudgetSpent,
     ) -> None:
         self.deadline_s = self.clock() + time_left_s
 

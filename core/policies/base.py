@@ -13,6 +13,9 @@ HISTORY_LENGTH = 16  # decisions a policy is shown, at most
 # Kinds of error, of a reply or a PolicyError, that are no failure of the policy:
 OUT_OF_TIME = "out_of_time"  # what was waited for did not come within the time allowed
 STOPPED = "stopped"  # a person asked to stop while it waited
+BudgetSpent = Callable[[Spent], bool]
+"""Whether the run may ask no model any more, with this much spent that is not recorded yet."""
+
 OUT_OF_BUDGET = "out_of_budget"  # the run may ask no model any more
 
 
@@ -49,7 +52,7 @@ class WaitingPolicy(Policy, Protocol):
         self,
         time_left_s: float,
         should_stop: Callable[[], bool],
-        budget_spent: Callable[[Spent], bool] = lambda spent: False,
+        budget_spent: BudgetSpent,
     ) -> None:
         """Comes before each `decide`, which then has to return or raise within that many seconds.
 

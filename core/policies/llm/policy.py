@@ -14,7 +14,7 @@ from PIL import Image
 
 from core.env.observation import Observation
 from core.errors import InvalidConfig, PolicyError
-from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED
+from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED, BudgetSpent
 from core.policies.llm.client import Answer, ModelClient, OpenAIClient
 from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key_server, checked_key_name, endpoint_of
 from core.policies.llm.params import LlmParams
@@ -110,7 +110,7 @@ class LlmPolicy:
         self._limit_field = "max_tokens"
         self._time_left_s = params.call_timeout_s
         self._should_stop: Callable[[], bool] = lambda: False
-        self._budget_spent: Callable[[Spent], bool] = lambda spent: False
+        self._budget_spent: BudgetSpent = lambda spent: False
         self._keys = KeyRemover(NO_KEY)
         self._wait = wait
         self._failures = 0  # in a row
@@ -127,7 +127,7 @@ class LlmPolicy:
         self,
         time_left_s: float,
         should_stop: Callable[[], bool],
-        budget_spent: Callable[[Spent], bool] = lambda spent: False,
+        budget_spent: BudgetSpent,
     ) -> None:
         """See `WaitingPolicy.allow`."""
         self._time_left_s = time_left_s

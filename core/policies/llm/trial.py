@@ -54,7 +54,7 @@ def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
         return Trial(False, False, error.detail)
     try:
         # A little more than one call may take, so that one that is late is said to be that.
-        policy.allow(TRIAL_S + _MARGIN_S, lambda: False)
+        policy.allow(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
         _, call = policy.ask(policy.body(_TOLD))
     finally:
         policy.close()

@@ -17,7 +17,7 @@ from core.policies.llm import LlmParams, LlmPolicy, make_llm, try_connection
 from core.policies.llm.client import Answer, FakeClient, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.policy import endpoint_for
-from core.types import Attempt, PolicyReply, PolicySpec
+from core.types import Attempt, PolicyReply, PolicySpec, Spent
 from tests.policies.llm.server import ModelServer, calls, says
 
 PARAMS: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "tiny-model"}
@@ -38,6 +38,10 @@ OTHER_LIMIT = Answer(
     ),
 )
 NO_KEY = Answer(401, text=json.dumps({"error": {"message": "Wrong key", "code": "invalid_api_key"}}))
+
+
+def unlimited(spent: Spent) -> bool:
+    return False
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +168,7 @@ def test_both_tries_together_keep_to_the_time_of_one_call(observation: Observati
     client = Watched([replace(OTHER_LIMIT, latency_ms=4_000), GOOD])
     policy = LlmPolicy(LlmParams(**PARAMS, call_timeout_s=10), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
-    policy.allow(60.0, lambda: False)
+    policy.allow(60.0, lambda: False, unlimited)
     policy.decide(observation, ())
     assert allowed == [10, 6]
 
@@ -193,9 +197,9 @@ def test_time_that_is_over_and_a_stop_are_no_failures_of_the_model(observation: 
     client = FakeClient([Answer(None, latency_ms=5_000, failure=("timeout", "late"))])
     policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
-    policy.allow(4.0, lambda: False)
+    policy.allow(4.0, lambda: False, unlimited)
     assert policy.decide(observation, ()).error_kind == "out_of_time"
-    policy.allow(4.0, lambda: True)
+    policy.allow(4.0, lambda: True, unlimited)
     assert policy.decide(observation, ()).error_kind == "stopped"
 
 
@@ -285,7 +289,7 @@ def paused(observation: Observation, answers: Sequence[Answer], decisions: int =
     )
     policy.reset(0)
     for _ in range(decisions):
-        policy.allow(1_000, lambda: False)
+        policy.allow(1_000, lambda: False, unlimited)
         policy.decide(observation, ())
     return pauses
 
