@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.audit import RULES
 from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import TraceStore
@@ -55,8 +56,11 @@ def said(at: AppTest) -> str:
     return "\n".join(element.value for kind in (at.text, at.markdown, at.caption) for element in kind)
 
 
-def badges(at: AppTest) -> str:
-    return "\n".join(str(element.proto) for element in at.get("badge")) + said(at)
+def findings(at: AppTest) -> list[str]:
+    """The names of what was found in the episode itself, in order."""
+    names = [element.value.strip("*") for element in at.markdown]
+    start, end = names.index("In this episode"), names.index("In its reward configuration")
+    return [name for name in names[start + 1 : end] if name in {rule.name for rule in RULES.values()}]
 
 
 def ways(at: AppTest) -> list:
@@ -65,7 +69,7 @@ def ways(at: AppTest) -> list:
 
 def test_a_farmed_episode_says_by_what_and_leads_to_its_frames(audited: None):
     at = opened("pages/episode.py", id=FARMED, tab="Audit")
-    assert "A loop that pays" in said(at) or "loop" in said(at)
+    assert "A loop that pays" in findings(at)
     assert ways(at), "no way to a frame"
     at = ways(at)[0].click().run()
     assert not at.exception
@@ -74,8 +78,7 @@ def test_a_farmed_episode_says_by_what_and_leads_to_its_frames(audited: None):
 
 def test_an_honest_episode_raises_no_alert(audited: None):
     at = opened("pages/episode.py", id=HONEST, tab="Audit")
-    in_the_episode = said(at).split("In its reward configuration")[0]
-    assert "alert" not in in_the_episode.lower().split("in this episode")[-1]
+    assert findings(at) == ["One unlock, several names"], "a notice, which every honest episode raises"
 
 
 def test_the_configuration_is_said_to_have_a_loop_as_its_optimum(audited: None):
