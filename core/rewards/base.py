@@ -49,6 +49,7 @@ class Strategy(ABC, Generic[Params]):
     name: what it is stored under; aliases: other names that mean it (all in lower case).
     version: raised whenever the same configuration and facts would earn something else; from 2 on it is part of a
     checked configuration (`params["strategy_version"]`) and so of its hash.
+    uses_tables: whether weights, limits and resource tables play a part; forms show them then.
     params_type: a frozen dataclass whose fields come from `core.params`; built from `RewardConfig.params`.
     """
 
@@ -57,6 +58,7 @@ class Strategy(ABC, Generic[Params]):
     aliases: ClassVar[tuple[str, ...]] = ()
     label: ClassVar[str]
     description: ClassVar[str]
+    uses_tables: ClassVar[bool] = False
     params_type: ClassVar[type[Any]] = NoParams
 
     def __init__(self, config: RewardConfig, params: Params) -> None:

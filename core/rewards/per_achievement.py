@@ -36,6 +36,8 @@ class PerAchievement(Strategy[NoParams]):
         "their rise times their weight."
     )
 
+    uses_tables = True
+
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
         """Credited unlocks, then inventory rises, then count rises, each in the order of the state after."""
         yield from self._unlocks(change, credits)

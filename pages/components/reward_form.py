@@ -25,7 +25,6 @@ from pages.components.plain import plain, short
 DEFAULT = RewardConfig(strategy="per_achievement")
 """What the form begins with."""
 
-_WITHOUT_TABLES = ("consistent", "environment", "potential_based")
 _ACTIVE_MODE = DEFAULT.mode
 _FILLED_FROM = "reward_filled_from"
 _REVISION = "tables_revision"
@@ -74,7 +73,7 @@ def reward_form(form: FormState, *, narrow: bool = False) -> RewardConfig:
     config = replace(carried, **general(form), params={})
     _say_what_is_carried(form, carried)
     config = replace(config, params=_params_form(form, config.strategy, in_a_row=1 if narrow else 2))
-    return config if config.strategy in _WITHOUT_TABLES else _with_tables(form, config, narrow)
+    return _with_tables(form, config, narrow) if STRATEGIES[config.strategy].uses_tables else config
 
 
 def fill_reward_form(form: FormState, config: RewardConfig) -> None:
@@ -98,7 +97,7 @@ def weight_of(config: RewardConfig, kind: str, name: str) -> float:
 
 def can_set_weight(strategy: str, kind: str, name: str) -> bool:
     """Whether a table of the form has a cell for that component."""
-    return strategy not in _WITHOUT_TABLES and kind in _CELLS and name in _TABLES[_CELLS[kind].table].names
+    return STRATEGIES[strategy].uses_tables and kind in _CELLS and name in _TABLES[_CELLS[kind].table].names
 
 
 def cell_in_words(kind: str) -> str:

@@ -9,8 +9,6 @@ from core.rewards import STRATEGIES
 from core.types import RewardConfig
 from pages.components.format import words
 
-_PAYS_BY_TABLES = "per_achievement"
-
 
 def strategy_label(config: RewardConfig) -> str:
     """What its strategy is called."""
@@ -45,8 +43,13 @@ def _differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
         yield f"step beta: {old.step_beta:g} → {new.step_beta:g}"
     if old.strategy == new.strategy:
         yield from _changed("", old.params, new.params, lambda config, name: config.params.get(name), old, new)
-    if _PAYS_BY_TABLES in (old.strategy, new.strategy):
+    if _uses_tables(old) or _uses_tables(new):
         yield from _table_differences(old, new)
+
+
+def _uses_tables(config: RewardConfig) -> bool:
+    kind = STRATEGIES.get(config.strategy)
+    return kind is not None and kind.uses_tables
 
 
 def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
