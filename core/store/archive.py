@@ -121,12 +121,6 @@ def save_packs(connection: Connection, packs: dict[int, bytes]) -> None:
 def _made_anew(connection: Connection, key: int, episode_id: str) -> EpisodeFacts:
     reader = PayloadReader.of(connection, key, episode_id)
     components = components_of(connection, decisions.c.episode_id == key)
-    rewards = {
-        row.idx: row
-        for row in connection.execute(
-            select(decisions.c.idx, decisions.c.env_reward, decisions.c.reward).where(decisions.c.episode_id == key)
-        )
-    }
     reason = connection.scalar(select(episodes.c.stop_reason).where(episodes.c.id == key))
     writer = FactsWriter()
     for row in connection.execute(payloads(key).order_by(decisions.c.idx)):
@@ -136,8 +130,8 @@ def _made_anew(connection: Connection, key: int, episode_id: str) -> EpisodeFact
             before,
             after,
             payload.unlocked,
-            env_reward=rewards[row.idx].env_reward,
-            reward=rewards[row.idx].reward,
+            env_reward=row.env_reward,
+            reward=row.reward,
             step_end=row.step_end,
             components=components[row.id],
         )

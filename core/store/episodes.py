@@ -185,9 +185,9 @@ def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> d
 
 def payloads(key: int) -> AnySelect:
     """The decisions of an episode with their payloads, unordered."""
-    columns = (decisions.c.id, decisions.c.idx, decisions.c.step_start, decisions.c.step_end, decisions.c.store_ms)
+    names = ("id", "idx", "step_start", "step_end", "store_ms", "env_reward", "reward")
     return (
-        select(*columns, decision_payloads.c.blob)
+        select(*(decisions.c[name] for name in names), decision_payloads.c.blob)
         .join(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)
         .where(decisions.c.episode_id == key)
     )
