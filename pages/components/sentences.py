@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.env.rules import VITALS
+from core.rewards import STRATEGIES
 from core.store import DecisionSummary
 from core.types import Decision, RewardComponent, RewardConfig
 from pages.components.format import ms, signed, words
@@ -143,6 +144,9 @@ def _nothing_paid(decision: Decision, config: RewardConfig) -> str:
         return "it took no step, so nothing changed."
     if config.strategy == "consistent":
         return "it unlocked no achievement, and this strategy pays for nothing else."
+    strategy = STRATEGIES.get(config.strategy)
+    if strategy is not None and not strategy.uses_tables:
+        return f"nothing that the strategy “{strategy.label}” pays for happened, or what it pays came to 0."
     falls = "; falls are never charged" if _something_fell(decision) else ""
     if decision.unlocked:
         return f"what it unlocked had reached its limit of credits, and nothing else that pays rose{falls}."

@@ -62,6 +62,13 @@ def test_a_decision_that_earned_nothing_says_why():
     assert "never charged" not in reward_sentence(decided(PER_ACHIEVEMENT, BEFORE), PER_ACHIEVEMENT)
 
 
+def test_a_strategy_that_looks_at_no_table_is_not_said_to_want_a_rise():
+    for config in (RewardConfig("environment"), RewardConfig("potential_based", params={"potential": "tool_tier"})):
+        sentence = reward_sentence(decided(config), config)
+        assert "pays for happened" in sentence
+        assert "charged" not in sentence and "limit" not in sentence
+
+
 def test_a_fall_is_said_to_cost_nothing():
     hungry = replace(BEFORE, inventory=BEFORE.inventory | {"health": 8})
     sentence = reward_sentence(decided(PER_ACHIEVEMENT, hungry), PER_ACHIEVEMENT)
