@@ -91,7 +91,7 @@ def _check_places(header: _Header, columns: dict[str, Any]) -> None:
     if not header.n:
         return
     decisions, names = columns["decisions"], columns["names"]
-    if decisions[0] < 0 or decisions[-1] >= header.n_decisions or (np.diff(decisions) < 0).any():
+    if decisions[0] < 0 or decisions[-1] >= header.n_decisions or (decisions[1:] < decisions[:-1]).any():
         raise ValueError("its changes are out of order")
     if names.max() >= len(header.names):
         raise ValueError("its changes have no names")
