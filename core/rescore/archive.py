@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -117,7 +117,7 @@ class RewardArchive:
 
 
 @contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
+def _no_search_for_cycles() -> Generator[None]:
     """Python looks for cycles whenever many objects were made; here there are none, and looking doubles the time."""
     was_enabled = gc.isenabled()
     gc.disable()

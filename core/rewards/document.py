@@ -45,6 +45,16 @@ def to_document(config: RewardConfig) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def to_changes(config: RewardConfig) -> str:
+    """What a checked configuration says beyond the defaults, as JSON in one line that `from_document` reads.
+
+    Short enough for an address; the tables that differ are whole. Raises InvalidReward where it cannot be used.
+    """
+    values, defaults = asdict(checked(config)), asdict(RewardConfig())
+    changed = {key: values[key] for key in _KEYS if key == "strategy" or values[key] != defaults[key]}
+    return json.dumps(changed, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def from_document(
     text: object, *, achievements: Collection[str] | None = None, items: Collection[str] | None = None
 ) -> RewardConfig:

@@ -1,10 +1,13 @@
-"""Keeps the step in the address bar, so that what a person sees can be sent to others.
+"""Keeps what a person sees in the address bar, so that it can be sent to others.
 
-Setting `st.query_params` would add an entry to the browser's history at each step, and Back would walk through the
-episode instead of leaving it. This replaces the entry.
+It replaces the entry of the browser's history: Back leaves the page, and does not walk through every step and edit.
+Setting `st.query_params` would add an entry at each change, and cannot be done at all while widgets of the page before
+are still bound to parameters of the same names.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from streamlit.components.v2 import component
 
@@ -12,11 +15,19 @@ _NAME = "craftscope.address"
 _JS = """
 export default function ({ data }) {
   const address = new URL(window.location.href);
-  const shown = address.searchParams.get("id"); // may be a part of the id
-  if (address.pathname.split("/").pop() !== data.page || (shown && !data.id.startsWith(shown))) return;
-  if (address.searchParams.get("step") === String(data.step)) return;
-  address.searchParams.set("id", shown || data.id);
-  address.searchParams.set("step", String(data.step));
+  if (address.pathname.split("/").pop() !== data.page) return;
+  const query = new URLSearchParams(data.is_whole ? "" : address.search);
+  if (data.episode) {
+    const shown = query.get("id"); // may be a part of the id
+    if (shown && !data.episode.startsWith(shown)) return;
+    query.set("id", shown || data.episode);
+  }
+  for (const [name, value] of Object.entries(data.fields)) {
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  }
+  if (address.searchParams.toString() === query.toString()) return;
+  address.search = query.toString();
   window.history.replaceState(window.history.state, "", address);
 }
 """
@@ -24,5 +35,22 @@ export default function ({ data }) {
 
 def keep_step_in_address(page: str, episode_id: str, step: int) -> None:
     """Write `step` into the address, if that still shows `page` (its URL path) with this episode."""
+    _show(f"address-{page}", page, {"step": str(step)}, episode=episode_id)
+
+
+def show_form_in_address(page: str, fields: Mapping[str, str]) -> None:
+    """Make `fields` the whole query of the address, if that still shows `page`."""
+    _show(f"form-address-{page}", page, fields, is_whole=True)
+
+
+def keep_in_address(page: str, what: str, fields: Mapping[str, str | None]) -> None:
+    """Write `fields` into the address beside what it says, and take out those that are None. what: names the place."""
+    _show(f"address-{page}-{what}", page, fields)
+
+
+def _show(
+    key: str, page: str, fields: Mapping[str, str | None], *, is_whole: bool = False, episode: str | None = None
+) -> None:
     address = component(_NAME, js=_JS)
-    address(key=f"address-{page}", data={"page": page, "id": episode_id, "step": step}, height=0)
+    data = {"page": page, "fields": dict(fields), "is_whole": is_whole, "episode": episode}
+    address(key=key, data=data, height=0)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, fields
 from typing import Any
 
 import streamlit as st
 
-from core.errors import did_you_mean
-from core.params import Kind, OneOf, Whole, Words, kind_of
+from core.params import kind_of
 from core.policies import POLICIES
 from core.rewards import STRATEGIES
 from core.types import Limits, OnDone, RewardConfig
-from pages.components.form_address import show_in_address
+from pages.components.address import show_form_in_address
 from pages.components.form_state import FormState, param_name
+from pages.components.link_values import any_number, in_link, one_of, reader_of, whole
 from pages.components.plain import short
 from pages.components.state import store
 
@@ -30,8 +28,6 @@ LAUNCH_BUTTON = f"{PREFIX}now"
 """The form's one button that is always drawn. Buttons are forgotten when the page is left, fields are not."""
 
 
-_MOST = 1_000_000_000  # no field of the form takes more, and no browser counts beyond 2**53
-_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 _MOST_ECHOED = 60
 _TROUBLES = f"{PREFIX}link_troubles"
 _POLICY_BEFORE = f"{PREFIX}policy_before"
@@ -59,52 +55,11 @@ class LinkField:
     strategy: str = ""  # part of the link with that reward strategy only
 
 
-def _one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"there is none of that name{did_you_mean(text, names) or '.'}")
-        return text
-
-    return read
-
-
-def _whole(text: str) -> int:
-    # int() would also read digits of other scripts, spaces and underscores.
-    if not _WHOLE.fullmatch(text) or abs(int(text)) > _MOST:
-        raise ValueError(f"it is not a whole number in the digits 0-9, at most {_MOST:,}.")
-    return int(text)
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        value = math.nan
-    if not abs(value) <= _MOST:  # false for NaN too
-        raise ValueError(f"it is not a number, at most {_MOST:,}.")
-    return value
-
-
 def _profile(name: str) -> str:
     """Only the name of a profile goes into a link: an address in it could make somebody send a key elsewhere."""
     if name not in {profile.name for profile in store().model_profiles()}:
         raise ValueError("there is no connection profile of that name any more; give the connection in the Policy tab.")
     return name
-
-
-def _of_kind(kind: Kind) -> Callable[[str], Any]:
-    """Reads a parameter."""
-    if isinstance(kind, OneOf):
-        return _one_of(dict.fromkeys(kind.names))
-    read: Callable[[str], Any] = str if isinstance(kind, Words) else _whole if isinstance(kind, Whole) else _number
-
-    def within(text: str) -> Any:
-        value = kind.read(read(text))
-        if value is None:
-            raise ValueError(f"it is not {kind}.")
-        return value
-
-    return within
 
 
 def _strategy_field(strategy: str, spec: Field[Any]) -> str:
@@ -114,19 +69,19 @@ def _strategy_field(strategy: str, spec: Field[Any]) -> str:
 _LIMITS = Limits()
 LINK_FIELDS: dict[str, LinkField] = {
     "seeds": LinkField("0", str, always=True, named="play"),
-    "policy": LinkField("scripted", _one_of(POLICIES), always=True, named="by"),
-    "episodes": LinkField(1, _whole, always=True),
-    "strategy": LinkField("per_achievement", _one_of(STRATEGIES)),
-    "lambda": LinkField(1.0, _number),
-    "max_steps": LinkField(_LIMITS.max_steps, _whole),
-    "max_decisions": LinkField(_LIMITS.max_decisions, _whole),
-    "max_seconds": LinkField(_LIMITS.max_time_s, _number),
-    "on_done": LinkField(OnDone.TERMINATE.value, _one_of({choice.value: choice for choice in OnDone})),
+    "policy": LinkField("scripted", one_of(POLICIES), always=True, named="by"),
+    "episodes": LinkField(1, whole, always=True),
+    "strategy": LinkField("per_achievement", one_of(STRATEGIES)),
+    "lambda": LinkField(1.0, any_number),
+    "max_steps": LinkField(_LIMITS.max_steps, whole),
+    "max_decisions": LinkField(_LIMITS.max_decisions, whole),
+    "max_seconds": LinkField(_LIMITS.max_time_s, any_number),
+    "on_done": LinkField(OnDone.TERMINATE.value, one_of({choice.value: choice for choice in OnDone})),
     _PROFILE: LinkField("", _profile, named="profile", called="profile", policy="llm"),
     **{
         _strategy_field(kind.name, spec): LinkField(
             spec.default,
-            _of_kind(kind_of(spec)),
+            reader_of(kind_of(spec)),
             named=f"{kind.name}.{spec.name}",
             called=f"{kind.name}.{spec.name}",
             strategy=kind.name,
@@ -197,7 +152,7 @@ def keep(name: str, default: Any) -> str:
 
 def show_link() -> None:
     """Put the form into the page's address, so that it can be sent."""
-    show_in_address("launch", _form_link())
+    show_form_in_address("launch", _form_link())
 
 
 def _form_link() -> dict[str, str]:
@@ -207,7 +162,7 @@ def _form_link() -> dict[str, str]:
 def link_of(values: Mapping[str, Any]) -> dict[str, str]:
     """Query parameters of the launch page that fill its form with `values`; defaults are left out."""
     return {
-        field.named or name: _in_link(values[name])
+        field.named or name: in_link(values[name])
         for name, field in LINK_FIELDS.items()
         if name in values
         and values[name] is not None
@@ -215,14 +170,6 @@ def link_of(values: Mapping[str, Any]) -> dict[str, str]:
         and field.strategy in ("", values.get("strategy"))
         and (field.always or values[name] != _default(name, values.get("policy")))
     }
-
-
-def _in_link(value: Any) -> str:
-    """As short as it can be without becoming another value."""
-    if not isinstance(value, float):
-        return str(value)
-    short_one = f"{value:g}"
-    return short_one if float(short_one) == value else repr(value)
 
 
 def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:

@@ -21,10 +21,12 @@ from pages.components.state import store
 DEFAULTS: Final = "defaults"
 IMPORTED: Final = "imported"
 FROM_LAB: Final = "lab"
+LINKED: Final = "link"
 _FORGOTTEN: Final = "forgotten"
 _NO_OPTIONS: Final = {
     IMPORTED: "Imported JSON",
     FROM_LAB: "As tried in the Lab",
+    LINKED: "The link",
     _FORGOTTEN: "A configuration that is deleted",
 }
 

@@ -160,6 +160,37 @@ def test_what_is_chosen_is_in_the_address(open_page: OpenPage, stored: Dashboard
     expect(page.get_by_role("textbox", name="Episode", exact=True)).to_have_value("farmed01")
 
 
+def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPage, stored: Dashboard):
+    page = open_page()
+    page.goto(f"{stored.url}/lab")
+    drink = page.get_by_role("spinbutton", name="collect drink, each time")
+    drink.fill("0", timeout=WAIT_MS)
+    drink.press("Enter")
+    page.wait_for_url("**/lab?rewards=*", timeout=WAIT_MS)
+    page.get_by_role("combobox", name="Compare with").click()
+    page.get_by_role("option", name="The defaults").click()
+    page.wait_for_url("**against=defaults*", timeout=WAIT_MS)
+    page.get_by_text("A selection", exact=True).click()
+    page.wait_for_url("**scope=A+selection*", timeout=WAIT_MS)
+    settle(page)
+    assert "rewards=" in page.url
+    assert "against=defaults" in page.url
+    page.reload()
+    expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible(timeout=WAIT_MS)
+    expect(drink).to_have_value("0")
+    expect(page.get_by_text("The two differ in: collect drink, each time pays")).to_be_visible()
+    page.get_by_role("button", name="Clear filters").wait_for(timeout=WAIT_MS)
+    page.get_by_text("Audit", exact=True).click()
+    page.wait_for_url("**view=Audit*", timeout=WAIT_MS)
+    page.get_by_text("Rules and thresholds").click()
+    laps = page.get_by_role("spinbutton", name="Laps", exact=True)
+    laps.fill("7", timeout=WAIT_MS)
+    laps.press("Enter")
+    page.wait_for_url("**loop_laps=7*", timeout=WAIT_MS)
+    page.reload()
+    expect(page.get_by_text("1 of 12 thresholds is not at the default.")).to_be_visible(timeout=WAIT_MS)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 1024])
 def test_pictures_of_the_lab_are_kept(

@@ -135,3 +135,17 @@ def test_the_thresholds_stay_in_sight_while_they_are_changed(audited: None):
     assert "1 of " in said(at) and "thresholds is not at the default" in said(at)
     at = at.button(key="audit_defaults").click().run()
     assert "not at the default" not in said(at)
+
+
+@pytest.mark.parametrize("page", ["pages/lab.py", "pages/episode.py"])
+def test_thresholds_come_with_a_link(audited: None, page: str):
+    query = {"view": "Audit"} if page == "pages/lab.py" else {"id": FARMED, "tab": "Audit"}
+    at = opened(page, **query, loop_laps="7", component_share="0.25", loop_worth="many", still_steps="5")
+    assert at.number_input(key="audit_param_audit_loop_laps").value == 7
+    assert at.number_input(key="audit_param_audit_component_share").value == 0.25
+    assert "2 of 12 thresholds are not at the default" in said(at)
+    (warning,) = [one.value for one in at.warning if "link" in one.value]
+    assert 'loop_worth" is "many"' in warning.replace("\\", "")
+    assert "a whole number from 10 to 10000" in warning
+    at.number_input(key="audit_param_audit_loop_laps").set_value(8).run()
+    assert not [one for one in at.warning if "link" in one.value]

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import NumberInput
 
-from core.rewards import RewardConfig, checked, to_document
+from core.rewards import RewardConfig, checked, to_changes, to_document
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.archive import ArchivePart, Unreadable
@@ -483,3 +483,49 @@ def test_a_parameter_of_a_link_that_cannot_be_used_is_said(pair: TraceStore):
     warnings = "".join(warning.value for warning in at.warning).replace("\\", "")
     assert "it is not a number from 0 to 1" in warnings
     assert 'did you mean "vitals"?' in warnings
+
+
+def test_a_link_holds_the_comparison(pair: TraceStore):
+    pair.save_reward("mine", RewardConfig("per_achievement", weights={"eat_cow": 3.0}))
+    at = opened(rewards=to_changes(NO_DRINK), against="saved:mine")
+    (differ,) = [line for line in said(at).splitlines() if line.startswith("The two differ in")]
+    assert differ == "The two differ in: eat cow, unlock pays: 3 → 1; collect drink, each time pays: 0.06 → 0"
+    assert at.selectbox(key="lab_start").value == "link"
+    assert at.selectbox(key="lab_compare_with").value == "saved:mine"
+
+
+@pytest.mark.parametrize(
+    ("rewards", "what"),
+    [
+        ("{", "no JSON"),
+        ('{"weights": {"eat_cow": NaN}}', "NaN"),
+        ('{"strategy": "per_achievment"}', "per_achievement"),
+        ('{"weights": {"![x](http://example.org/x.png)": 1}}', "example.org"),
+        ("[" * 100_000, "nested"),
+        ("", "empty"),
+    ],
+)
+def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
+    pair: TraceStore, rewards: str, what: str
+):
+    at = opened(rewards=rewards)
+    assert "The link's rewards cannot be used" in said(at)
+    assert what in said(at)
+    assert drink(at).value == 0.06
+    assert "cannot be used" in said(clean(at.run()))
+    drink(at).set_value(0.5).run()
+    assert "cannot be used" not in said(clean(at))
+
+
+def test_a_link_that_compares_with_what_is_not_saved_says_so(pair: TraceStore):
+    at = opened(against="saved:somebody else's")
+    assert "“saved:somebody else's”, which is not saved here" in said(at)
+    assert at.selectbox(key="lab_compare_with").value == "played"
+    at.selectbox(key="lab_compare_with").set_value("defaults").run()
+    assert "not saved here" not in said(clean(at))
+
+
+def test_what_is_tried_outlasts_a_link_that_is_still_in_the_address(pair: TraceStore):
+    at = opened(rewards=to_changes(NO_DRINK))
+    drink(at).set_value(0.5).run()
+    assert drink(clean(at.run())).value == 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidReward
-from core.rewards import STRATEGIES, RewardConfig, checked, from_document, to_document
+from core.rewards import STRATEGIES, RewardConfig, checked, from_document, to_changes, to_document
 from core.rewards.document import MOST_CHARACTERS
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).filter(lambda name: name.strip())
@@ -43,15 +44,21 @@ def body(**fields: Any) -> str:
     return json.dumps({"step_rewards": fields})
 
 
+@pytest.mark.parametrize("written", [to_document, to_changes])
 @given(CONFIGS)
-def test_a_configuration_comes_back_equal(config: RewardConfig):
+def test_a_configuration_comes_back_equal(written: Callable[[RewardConfig], str], config: RewardConfig):
     try:
         usable = checked(config)
     except InvalidReward:  # two names that differ in case only
         return
-    back = from_document(to_document(config))
+    back = from_document(written(config))
     assert back == usable
     assert back.config_hash == usable.config_hash
+
+
+def test_what_is_at_its_default_is_not_said():
+    config = RewardConfig("per_achievement", weights={"eat_cow": 2.0})
+    assert json.loads(to_changes(config)) == {"strategy": "per_achievement", "weights": {"eat_cow": 2.0}}
 
 
 def test_a_strategys_own_parameters_come_back():

@@ -28,4 +28,4 @@ def show_audit_of(summary: EpisodeSummary) -> None:
     show_alerts(found, show_span, f"{summary.id}-episode")
     st.markdown("**In its reward configuration**")
     show_alerts(audited_config(summary.spec.reward, wanted), show_span, f"{summary.id}-config")
-    show_thresholds()
+    show_thresholds("episode")

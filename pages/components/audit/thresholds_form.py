@@ -8,22 +8,42 @@ from typing import Final
 import streamlit as st
 
 from core.audit import RULES, AuditThresholds
+from core.params import kind_of
+from pages.components.address import keep_in_address
 from pages.components.form_state import FormState, param_name
+from pages.components.link_values import in_link, reader_of
 from pages.components.param_field import param_field
+from pages.components.plain import plain, short
 
 _FORM: Final = FormState("audit_")
 _FIELDS: Final = fields(AuditThresholds)
 _COLUMNS: Final = 3
+_BEGUN: Final = "begun"
+_TROUBLES: Final = "link_troubles"
+_MOST_ECHOED: Final = 60
 
 
 def thresholds() -> AuditThresholds:
-    """Those that are set in this session."""
+    """Those that are set in this session; when it first looks at an audit, those of the link."""
+    if not _FORM.get(_BEGUN):
+        _FORM.put(_BEGUN, True)
+        _FORM.put(_TROUBLES, (_fill_from_link(), _held()))
+    return _held()
+
+
+def _held() -> AuditThresholds:
     return AuditThresholds(**{spec.name: _FORM.get(_name(spec.name), spec.default) for spec in _FIELDS})
 
 
-def show_thresholds() -> None:
-    """Draw the form, closed until somebody wants it."""
-    changed = sum(getattr(thresholds(), spec.name) != spec.default for spec in _FIELDS)
+def show_thresholds(page: str) -> None:
+    """Draw the form, closed until somebody wants it, and keep it in the address of the page (its URL path)."""
+    wanted = thresholds()
+    values = {spec.name: getattr(wanted, spec.name) for spec in _FIELDS}
+    address = {spec.name: None if values[spec.name] == spec.default else in_link(values[spec.name]) for spec in _FIELDS}
+    changed = sum(text is not None for text in address.values())
+    troubles, as_filled = _FORM.get(_TROUBLES, ((), wanted))
+    if troubles and wanted == as_filled:
+        st.warning(plain(" ".join(troubles)))
     # The session holds whether it is open: what is drawn above it changes with each threshold.
     with st.expander("Rules and thresholds", key="audit_rules", on_change="rerun"):
         for rule in RULES.values():
@@ -35,12 +55,30 @@ def show_thresholds() -> None:
                 with column:
                     param_field("audit", spec, form=_FORM)
         st.button("Back to the defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
+    keep_in_address(page, "thresholds", address)
     if changed:
         st.caption(f"{changed} of {len(_FIELDS)} thresholds {'is' if changed == 1 else 'are'} not at the default.")
 
 
 def _name(field: str) -> str:
     return param_name("audit", field)
+
+
+def _fill_from_link() -> list[str]:
+    """What of it cannot be used, in sentences; the defaults stand in its place."""
+    troubles: list[str] = []
+    for spec in _FIELDS:
+        text = st.query_params.get(spec.name)
+        if text is None:
+            continue
+        try:
+            _FORM.put(_name(spec.name), reader_of(kind_of(spec))(text))
+        except ValueError as error:
+            label = spec.metadata["label"]
+            troubles.append(
+                f'The link\'s "{spec.name}" is "{short(text, _MOST_ECHOED)}": {error} “{label}” is at its default.'
+            )
+    return troubles
 
 
 def _reset() -> None:

@@ -37,7 +37,7 @@ def show_audit(stored: Stored) -> None:
     wanted = thresholds()
     _show_configs(chosen, wanted)
     _show_episodes(chosen, wanted)
-    show_thresholds()
+    show_thresholds("lab")
 
 
 # ---------------------------------------------------------------------------------------------- configurations

@@ -27,7 +27,6 @@ from pages.components.reward_start import (
     origin_of,
     saved_as,
     start_from,
-    start_from_episode,
     start_picker,
 )
 from pages.components.reward_words import differences
@@ -51,16 +50,6 @@ class Edited:
 
     config: RewardConfig
     problem: str = ""
-
-
-def begin_with_episode(episode_id: str) -> None:
-    """On the first visit by a link to an episode: start from what that was played with."""
-    if LAB.get(_LAST_USABLE) is None and LAB.get("begun") is None:
-        try:
-            start_from_episode(LAB, episode_id)
-        except (StoreError, InvalidReward):
-            return  # the defaults are as good a start, and whoever asked for the episode says what is wrong
-    LAB.put("begun", True)
 
 
 def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:

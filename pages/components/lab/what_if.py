@@ -15,8 +15,9 @@ from core.types import RewardConfig
 from pages.components.format import number, signed
 from pages.components.lab.across_filter import player_names
 from pages.components.lab.advantages import show_advantages
-from pages.components.lab.editor import LAB, Edited, begin_with_episode, editor
+from pages.components.lab.editor import LAB, Edited, editor
 from pages.components.lab.example import show_progress
+from pages.components.lab.link import COMPARED, PLAYED, begin_with_episode, begin_with_link, keep_link, link_troubles
 from pages.components.lab.movers import show_movers, show_single
 from pages.components.lab.pairs import show_pairs
 from pages.components.lab.rescored import REWARDS, Rescored, is_slow, rescored
@@ -29,10 +30,10 @@ from pages.components.state import store
 
 PAIRS, EPISODES, ADVANTAGES = "Pairs", "Episodes", "Advantages"
 
-_COMPARE: Final = "compare_with"
 _PLAYERS: Final = "lab_players"
-_PLAYED, _DEFAULTS, _SAVED = "played", "defaults", "saved:"
+_DEFAULTS, _SAVED = "defaults", "saved:"
 _MOST_OF_A_NAME = 40
+_MOST_OF_A_SENTENCE = 700
 _SLOW_DECISIONS = 20_000
 _DIFFERENCES_IN_A_LINE = 3
 
@@ -40,10 +41,12 @@ _DIFFERENCES_IN_A_LINE = 3
 def show_what_if(stored: Stored) -> None:
     """Draw the view."""
     saved = {entry.name: entry for entry in store().saved_rewards()}
+    comparable = _comparable(saved)
+    begin_with_link(comparable)
     with st.container(horizontal=True, vertical_alignment="top", key="lab-bar"):
         scope = scope_picker(stored)
         st.space("stretch")
-        compared_with, name = _compare_picker(saved)
+        compared_with, name = _compare_picker(comparable, saved)
     chosen = episodes_in(scope, stored)
     if scope == ONE:
         begin_with_episode(chosen.episodes[0].id)
@@ -52,6 +55,7 @@ def show_what_if(stored: Stored) -> None:
         edited = editor(stored, saved)
     with results:
         _show_results(chosen, stored, edited, compared_with, name)
+    keep_link(edited.config)
 
 
 def _show_results(
@@ -102,13 +106,17 @@ def _players(stored: Stored) -> Mapping[str, str]:
     return kept[1]
 
 
-def _compare_picker(saved: Mapping[str, SavedReward]) -> tuple[RewardConfig | None, str]:
+def _comparable(saved: Mapping[str, SavedReward]) -> dict[str, str]:
+    """What rewards can be held against, and what that is called."""
+    options = {PLAYED: "What was paid in play", _DEFAULTS: "The defaults"}
+    return options | {_SAVED + name: f"Saved: {short(name, _MOST_OF_A_NAME)}" for name in saved}
+
+
+def _compare_picker(options: Mapping[str, str], saved: Mapping[str, SavedReward]) -> tuple[RewardConfig | None, str]:
     """What the edited rewards are held against (None: what was paid in play), and what that is called."""
-    options = {_PLAYED: "What was paid in play", _DEFAULTS: "The defaults"}
-    options |= {_SAVED + name: f"Saved: {short(name, _MOST_OF_A_NAME)}" for name in saved}
-    key = LAB.keep(_COMPARE, _PLAYED)
+    key = LAB.keep(COMPARED, PLAYED)
     if st.session_state[key] not in options:  # deleted meanwhile
-        st.session_state[key] = _PLAYED
+        st.session_state[key] = PLAYED
     picked = st.selectbox(
         "Compare with",
         list(options),
@@ -182,6 +190,8 @@ def _show_figures(result: Rescored, name: str) -> None:
 def _show_warnings(result: Rescored, edited: Edited, compared_with: RewardConfig | None) -> None:
     if edited.problem:
         st.warning("What the form says cannot be used. What follows comes from the last that could.")
+    if troubles := link_troubles(edited.config):
+        st.warning(plain(short(troubles, _MOST_OF_A_SENTENCE)))
     if result.unlike:
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key="lab-unlike"):
             st.badge("Not played alike", color="orange")

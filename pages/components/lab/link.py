@@ -1,0 +1,84 @@
+"""A comparison in the address: the rewards that are tried, and what they are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+import streamlit as st
+
+from core.env.rules import ACHIEVEMENTS, ITEMS
+from core.errors import InvalidReward, StoreError
+from core.rewards import checked, from_document, to_changes
+from core.types import RewardConfig
+from pages.components.address import keep_in_address
+from pages.components.lab.editor import LAB
+from pages.components.plain import short
+from pages.components.reward_form import DEFAULT
+from pages.components.reward_start import LINKED, start_from, start_from_episode
+
+COMPARED: Final = "compare_with"
+"""The field with what the rewards are held against."""
+PLAYED: Final = "played"
+
+_REWARDS, _AGAINST = "rewards", "against"
+_BEGUN: Final = "begun"
+_TROUBLES, _SAID_AT = "link_troubles", "link_troubles_at"
+_MOST_OF_A_NAME = 40
+
+
+def begin_with_link(comparable: Collection[str]) -> None:
+    """On the first visit of a session: what the link says. comparable: what rewards can be held against."""
+    if LAB.get(_BEGUN) is not None:
+        return
+    LAB.put(_BEGUN, False)  # an episode may still have something to say
+    troubles: list[str] = []
+    LAB.put(_TROUBLES, troubles)
+    against = st.query_params.get(_AGAINST, PLAYED)
+    if against in comparable:
+        LAB.put(COMPARED, against)
+    else:
+        troubles.append(f"The link compares with “{short(against, _MOST_OF_A_NAME)}”, which is not saved here.")
+    text = st.query_params.get(_REWARDS)
+    if text is None:
+        return
+    LAB.put(_BEGUN, True)
+    try:
+        start_from(LAB, from_document(text, achievements=ACHIEVEMENTS, items=ITEMS), LINKED)
+    except InvalidReward as error:
+        troubles.append(f"The link's rewards cannot be used: {error} The form holds the defaults.")
+
+
+def begin_with_episode(episode_id: str) -> None:
+    """On the first visit by a link to an episode, without rewards: start from what that was played with."""
+    if LAB.get(_BEGUN):
+        return
+    try:
+        start_from_episode(LAB, episode_id)
+    except (StoreError, InvalidReward):
+        return  # the defaults are as good a start, and whoever asked for the episode says what is wrong
+
+
+def keep_link(config: RewardConfig) -> None:
+    """Put the comparison into the address. config: the rewards that are tried, checked."""
+    LAB.put(_BEGUN, True)
+    against = LAB.get(COMPARED, PLAYED)
+    keep_in_address(
+        "lab",
+        "comparison",
+        {
+            _REWARDS: None if config == checked(DEFAULT) else to_changes(config),
+            _AGAINST: None if against == PLAYED else against,
+        },
+    )
+
+
+def link_troubles(config: RewardConfig) -> str:
+    """What of the link cannot be used, in sentences, until something else is tried or compared with."""
+    troubles: list[str] | None = LAB.get(_TROUBLES)
+    if not troubles:
+        return ""
+    now = (config.config_hash, LAB.get(COMPARED, PLAYED))
+    if LAB.get(_SAID_AT) is None:
+        LAB.put(_SAID_AT, now)
+    return " ".join(troubles) if LAB.get(_SAID_AT) == now else ""
