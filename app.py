@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import CraftscopeError
+from pages.components.history import one_entry_a_page
 from pages.components.state import stop_with
 from pages.components.styles import base_styles
 
@@ -14,6 +15,7 @@ st.set_page_config(page_title="Craftscope", page_icon=str(_LOGO), layout="wide")
 st.logo(str(_LOGO), size="large")
 
 base_styles()
+one_entry_a_page()
 
 # The default page's address is `/`. It would take `/traces` too, and not answer there.
 traces = st.Page("pages/traces.py", title="Traces", url_path="home", default=True)

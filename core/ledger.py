@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.errors import InvalidInput
+from core.params import Number, quoted
 from core.types import RewardBreakdown, RewardComponent
 
 Floats = NDArray[np.float64]
@@ -24,9 +25,11 @@ TOLERANCE: Final = 1e-9
 """How far a logged reward may be from lambda times the sum of its parts: so much of the largest of these numbers, at
 least of 1. Rounding stays far below it."""
 
-LARGEST: Final = 1e100
-"""Sums and squares of such numbers stay finite. No configuration pays more; a database that was changed may hold it."""
+LARGEST: Final = 1e60
+"""Sums of such numbers stay finite, and so do their squares and the products of these. No configuration pays more: with
+lambda, what `core.rewards` lets a strategy pay stays below it by far. A database that was changed may hold more."""
 
+_DISCOUNT: Final = Number(0.0, 1.0)
 _KINDS: Final = ("indicator", "achievement", "inventory", "achievement_count", "environment", "potential")
 _NAMES: Final = {name: at for at, name in enumerate((*ACHIEVEMENTS, *ITEMS))}
 
@@ -127,13 +130,21 @@ def cumulative(rewards: Floats) -> Floats:
     return np.cumsum(rewards, axis=0)
 
 
+def checked_gamma(gamma: object) -> float:
+    """A discount. Raises InvalidInput where it is no number from 0 to 1."""
+    read = _DISCOUNT.read(gamma)
+    if read is None:
+        raise InvalidInput(f"gamma is {quoted(gamma)}; give {_DISCOUNT}.")
+    return read
+
+
 def reward_to_go(rewards: Sequence[float] | Floats, gamma: float = 1.0) -> Floats:
     """From each decision to the end: its reward, plus gamma times the next one's, plus gamma squared ...: float64 (n,).
 
-    A decision counts as one step of discounting, however many steps of the environment it took.
+    A decision counts as one step of discounting, however many steps of the environment it took. Raises InvalidInput for
+    a gamma that is none.
     """
-    if not 0.0 <= gamma <= 1.0:
-        raise InvalidInput(f"gamma is {gamma:g}; give a number from 0 to 1.")
+    gamma = checked_gamma(gamma)
     column = np.asarray(rewards, np.float64)
     if gamma == 1.0:
         return np.cumsum(column[::-1])[::-1]

@@ -14,6 +14,8 @@ from core.errors import InvalidConfig, did_you_mean
 
 Params = TypeVar("Params")
 
+_MOST_QUOTED = 120
+
 
 @dataclass(frozen=True, slots=True)
 class Whole:
@@ -40,10 +42,15 @@ class Number:
     high: float
 
     def read(self, value: object) -> float | None:
-        """The number; None where it is none of these."""
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(float(value)):
+        """The number, never -0.0; None where it is none of these."""
+        if isinstance(value, bool) or not isinstance(value, Real):
             return None
-        return float(value) if self.low <= float(value) <= self.high else None
+        try:
+            number = float(value)
+        except OverflowError:  # an int with hundreds of digits
+            return None
+        # Equal numbers are written alike, so that what is made of them has one hash.
+        return number or 0.0 if math.isfinite(number) and self.low <= number <= self.high else None
 
     def __str__(self) -> str:
         return f"a number from {self.low:g} to {self.high:g}"
@@ -101,8 +108,23 @@ def choice(default: str, *, label: str, description: str, names: Sequence[str]) 
 
 
 def kind_of(spec: Field[Any]) -> Kind:
-    """What values a parameter takes."""
-    return spec.metadata["kind"]
+    """What values a parameter takes. Raises InvalidConfig for a field that was not made here."""
+    kind = spec.metadata.get("kind")
+    if not isinstance(kind, Kind):
+        raise InvalidConfig(
+            f'The field "{spec.name}" does not say what it takes; make it with integer, number, text or choice of '
+            "core.params."
+        )
+    return kind
+
+
+def quoted(value: object) -> str:
+    """What was given, short enough for a sentence, whatever it is."""
+    try:
+        said = reprlib.repr(value)
+    except (ValueError, RecursionError):  # an int with thousands of digits, or lists in lists in lists
+        said = f"<{type(value).__name__}, too long to be shown>"
+    return said if len(said) <= _MOST_QUOTED else said[: _MOST_QUOTED - 3] + "..."
 
 
 def read_params(kind: type[Params], given: object, *, policy: str) -> Params:
@@ -113,20 +135,21 @@ def read_params(kind: type[Params], given: object, *, policy: str) -> Params:
     known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # pyright: ignore[reportArgumentType]
     if not isinstance(given, Mapping):
         raise InvalidConfig(
-            f'The parameters of the policy "{policy}" are {reprlib.repr(given)}; give a table of names and values.'
+            f'The parameters of the policy "{policy}" are {quoted(given)}; give a table of names and values.'
         )
     values = cast(Mapping[object, object], given)
-    for name in map(str, values):
+    for name in values:
         if name not in known:
             accepted = ", ".join(known) or "none"
-            hint = did_you_mean(name, known)
-            raise InvalidConfig(
-                f'The policy "{policy}" has no parameter "{reprlib.repr(name)[1:-1]}"{hint or "."} It has: {accepted}.'
-            )
+            hint = did_you_mean(name[:200], known) if isinstance(name, str) else ""
+            shown = quoted(name)[1:-1] if isinstance(name, str) else quoted(name)
+            raise InvalidConfig(f'The policy "{policy}" has no parameter "{shown}"{hint or "."} It has: {accepted}.')
     return kind(**{str(name): _checked(value, known[str(name)], policy) for name, value in values.items()})
 
 
 def _field(default: Any, label: str, description: str, kind: Kind) -> Any:
+    if kind.read(default) is None:
+        raise InvalidConfig(f'The parameter "{label}" has the default {quoted(default)}; it must be {kind}.')
     return field(default=default, metadata={"label": label, "description": description, "kind": kind})
 
 
@@ -135,6 +158,6 @@ def _checked(value: object, spec: Field[Any], policy: str) -> int | float | str:
     read = kind.read(value)
     if read is None:
         raise InvalidConfig(
-            f'The parameter "{spec.name}" of the policy "{policy}" is {reprlib.repr(value)}; it must be {kind}.'
+            f'The parameter "{spec.name}" of the policy "{policy}" is {quoted(value)}; it must be {kind}.'
         )
     return read

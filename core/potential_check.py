@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from core import next_resource
 from core.errors import InvalidInput
 from core.facts.columns import FactColumns
-from core.ledger import is_sound
+from core.ledger import checked_gamma, is_sound
+from core.params import Number, quoted
 from core.rewards.potentials import POTENTIALS
 from core.scenes import PackedScenes
 
@@ -28,6 +29,9 @@ Floats = NDArray[np.float64]
 
 TOLERANCE: Final = 1e-9
 """Deviations up to so much of the numbers that they come from, at least of 1, are rounding."""
+
+
+_SCALE: Final = Number(-1e15, 1e15)  # as large as a strategy's scale times lambda can be
 
 
 class Reading(StrEnum):
@@ -160,8 +164,12 @@ def check(
     """Hold a shaping against a potential.
 
     shaping: (n,), see `Reading.shaping`. around: phi before and after, see `potential_around`. is_end: (n,), see
-    `FactColumns.is_end`. Raises InvalidInput where they are not equally many, or no numbers that can be summed.
+    `FactColumns.is_end`. Raises InvalidInput where they are not equally many, or no numbers that can be summed, where
+    gamma is none from 0 to 1, and where scale is no number of a sensible size.
     """
+    gamma, times = checked_gamma(gamma), _SCALE.read(scale)
+    if times is None:
+        raise InvalidInput(f"scale is {quoted(scale)}; give {_SCALE}.")
     before, after = around
     ends = np.asarray(is_end, np.bool_)
     if not len(shaping) == len(before) == len(after) == len(ends):
@@ -169,4 +177,4 @@ def check(
     if not is_sound(shaping, before, after):
         raise InvalidInput("A stored reward is no number of a sensible size, so nothing can be held against it.")
     ended = bool(len(ends) and ends[-1])
-    return PotentialCheck(np.asarray(shaping, np.float64), before, np.where(ends, 0.0, after), gamma, scale, ended)
+    return PotentialCheck(np.asarray(shaping, np.float64), before, np.where(ends, 0.0, after), gamma, times, ended)

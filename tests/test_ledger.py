@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from core.errors import InvalidInput
-from core.ledger import Ledger, LedgerColumn, Mismatch, cumulative, is_sound, reward_to_go
-from core.types import RewardBreakdown, RewardComponent
+from core.ledger import LARGEST, Ledger, LedgerColumn, Mismatch, cumulative, is_sound, reward_to_go
+from core.rewards import RewardConfig, RewardShaper, limits
+from core.types import RewardBreakdown, RewardComponent, StateFacts
 
 UNLOCK = RewardComponent("achievement", "collect_wood", 1, 1.0, 1.0)
 WOOD = RewardComponent("inventory", "wood", 2, 0.1, 0.2)
@@ -101,7 +102,7 @@ def test_rewards_that_cannot_be_summed_are_told_apart():
     found = ledger.first_mismatch(ledger.totals)
     assert found is not None and found.decision == 0
     assert not is_sound(ledger.paid)
-    assert is_sound(Ledger.of(EPISODE).paid, np.array([-1e99]))
+    assert is_sound(Ledger.of(EPISODE).paid, np.array([-1e59]))
     assert not is_sound(np.array([1.0]), np.array([math.nan]))
 
 
@@ -124,7 +125,37 @@ def test_reward_to_go_sums_from_here_to_the_end():
     assert reward_to_go([]).tolist() == reward_to_go([], 0.9).tolist() == []
 
 
-@pytest.mark.parametrize("gamma", [-0.1, 1.01, math.nan])
+@pytest.mark.parametrize("gamma", [-0.1, 1.01, math.nan, math.inf, "0.9", None, True])
 def test_a_gamma_that_is_none_is_refused(gamma: float):
     with pytest.raises(InvalidInput, match="gamma"):
         reward_to_go([1.0], gamma)
+
+
+# --------------------------------------------------------------------------- numbers as large as any that can be paid
+
+
+def test_the_most_that_a_configuration_can_pay_is_sound():
+    names = [f"thing_{at}" for at in range(limits.MOST_ENTRIES)]
+    config = RewardConfig(
+        "per_achievement",
+        indicator_lambda=-limits.LARGEST,
+        weights=dict.fromkeys(names, limits.LARGEST),
+        inventory_weights=dict.fromkeys(names, limits.LARGEST),
+        achievement_count_weights=dict.fromkeys(names, limits.LARGEST),
+    )
+    before = StateFacts({}, dict.fromkeys(names, -limits.MOST_HELD), dict.fromkeys(names, -limits.MOST_HELD))
+    after = StateFacts(
+        dict.fromkeys(names, True), dict.fromkeys(names, limits.MOST_HELD), dict.fromkeys(names, limits.MOST_HELD)
+    )
+    breakdown = RewardShaper(config).score(before, after)
+    ledger = Ledger.of([breakdown] * 3)
+    logged = np.array([breakdown.total] * 3)
+    assert is_sound(ledger.paid, ledger.totals, cumulative(ledger.totals), reward_to_go(logged), logged)
+    assert ledger.first_mismatch(logged) is None
+
+
+def test_what_any_strategy_may_pay_and_what_an_environment_may_is_below_the_largest():
+    assert limits.MOST_PAID * limits.LARGEST < LARGEST
+    assert limits.MOST_HELD * limits.LARGEST < LARGEST
+    million_squares = 1e6 * LARGEST**2
+    assert math.isfinite(million_squares * million_squares)

@@ -12,11 +12,14 @@ rules           one file for each
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.audit.records import Alert, Cycle, Rule, Severity, Span
 from core.audit.rules import CONFIG_RULES, EPISODE_RULES, RULES
 from core.audit.thresholds import AuditThresholds
 from core.audit.trail import MOST_EVIDENCE, Trail
 from core.rewards import checked
+from core.rewards.registry import find_strategy
 from core.types import Episode, RewardConfig
 
 __all__ = [
@@ -35,22 +38,47 @@ __all__ = [
 ]
 
 DEFAULTS = AuditThresholds()
+# What these find is no farming under potential-based shaping.
+_FARMING = ("paying_loop", "standing_still", "one_component", "no_change")
+_NO_FARMING = (
+    "The configuration is potential-based, which leaves the best policies as they are (Ng, Harada, Russell 1999), so "
+    "this is no sign of farming."
+)
 
 
 def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
     """What was found in an episode, as it was paid, alerts before notices and then those with more reward first.
 
     An episode that still runs is looked at as far as it has come. Raises InvalidReward where its configuration cannot
-    be used (a strategy that this program does not have).
+    be used (a strategy that this program does not have), InvalidInput where pay is no finite number.
     """
     trail = Trail(episode)
-    return _by_weight([alert for rule in EPISODE_RULES for alert in rule.find(trail, thresholds)])
+    found = _by_weight([alert for rule in EPISODE_RULES for alert in rule.find(trail, thresholds)])
+    return _excused(found) if _is_potential_based(episode.spec.reward) else found
 
 
 def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
-    """What follows from a configuration alone; nothing where it is disabled. Raises InvalidReward."""
+    """What follows from a configuration alone; nothing where it is disabled or potential-based.
+
+    Raises InvalidReward.
+    """
     usable = checked(config)
+    if _is_potential_based(usable):
+        return ()
     return _by_weight([alert for rule in CONFIG_RULES for alert in rule.find(usable, thresholds)])
+
+
+def _is_potential_based(config: RewardConfig) -> bool:
+    return find_strategy(config.strategy).is_potential_based
+
+
+def _excused(found: tuple[Alert, ...]) -> tuple[Alert, ...]:
+    """One notice, that of the weightiest, in place of all alerts that speak of farming."""
+    farming = [alert for alert in found if alert.rule in _FARMING and alert.severity is Severity.ALERT]
+    notices = [
+        replace(alert, severity=Severity.NOTICE, sentence=f"{alert.sentence} {_NO_FARMING}") for alert in farming[:1]
+    ]
+    return _by_weight([*(alert for alert in found if alert not in farming), *notices])
 
 
 def _by_weight(alerts: list[Alert]) -> tuple[Alert, ...]:

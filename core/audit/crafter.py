@@ -65,7 +65,15 @@ class Loop:
     held: dict[str, int] = field(default_factory=dict[str, int])
 
 
+# Creatures appear in chunks of 12 x 12 cells, looked at every tenth step (`Env._balance_chunk`). A player is assumed to
+# reach what appears in its own chunk and the eight around it, at once.
+_CHUNKS, _EVERY = 9, 10
+_ZOMBIES = 0.3 * _CHUNKS / _EVERY  # a step, in the dark: `_balance_object(..., 'grass', 6, 0, 0.3, 0.4, ...)`
+_SKELETONS = 0.1 * _CHUNKS / _EVERY  # a step: `_balance_object(..., 'path', 7, 7, 0.1, 0.1, ...)`
+_COWS = 0.01 * _CHUNKS / _EVERY  # a step: `_balance_object(..., 'grass', 5, 5, 0.01, 0.1, ...)`
+
 LOOPS: tuple[Loop, ...] = (
+    Loop("doing nothing", 1, (), "Standing still can go on for ever. Nothing is assumed to disturb."),
     Loop(
         "drinking with no thirst",
         1,
@@ -95,6 +103,12 @@ LOOPS: tuple[Loop, ...] = (
         held={"sapling": 0},
     ),
     Loop(
+        "searching saplings with 9 of them",
+        10,
+        (Event({}, "collect_sapling"),),
+        "A do on grass finds a sapling with probability 0.1, and leaves the grass; at 9 it still counts as collected.",
+    ),
+    Loop(
         "getting tired and sleeping",
         42,
         (Event({"energy": -1}), Event({"energy": 1}), Event({}, "wake_up")),
@@ -117,10 +131,24 @@ LOOPS: tuple[Loop, ...] = (
     ),
     Loop(
         "defeating zombies",
-        33,
+        1 / _ZOMBIES,
         (Event({}, "defeat_zombie"),),
-        "In the dark, every tenth step brings a zombie to a chunk of grass with probability 0.3, so one in 33 steps in "
-        "the mean. One chunk, nights without end, and a sword that takes no time.",
+        "In the dark, every tenth step brings a zombie to a chunk of grass with probability 0.3. Nine chunks of grass, "
+        "nights without end, and ways and blows that take no time are assumed.",
+    ),
+    Loop(
+        "defeating skeletons",
+        1 / _SKELETONS,
+        (Event({}, "defeat_skeleton"),),
+        "Every tenth step brings a skeleton to a chunk with path and none in it with probability 0.1. Nine such "
+        "chunks, and ways and blows that take no time are assumed.",
+    ),
+    Loop(
+        "eating cows with no hunger",
+        1 / _COWS,
+        (Event({}, "eat_cow"),),
+        "Every tenth step brings a cow to a chunk of grass and none in it with probability 0.01; at 9 nothing "
+        "refills. Nine such chunks, and ways and blows that take no time are assumed.",
     ),
     Loop(
         "being hurt and healing",

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from core.audit.records import Span
 from core.audit.worth import unlock_worth
+from core.errors import InvalidInput
 from core.types import Decision, Episode, StateRecord
 
 MOST_EVIDENCE = 20  # spans of one alert
@@ -38,10 +39,14 @@ class Entry:
 
 
 class Trail:
-    """One episode. entries: its decisions in order. states: one for each frame, None where none was recorded."""
+    """One episode. entries: its decisions in order. states: one for each frame, None where none was recorded.
+
+    Raises InvalidInput where what was paid is no finite number, or adds up to none.
+    """
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
+        _check_pay(episode.decisions)
         self.states: list[StateRecord | None] = [episode.initial]
         self.entries: list[Entry] = []
         for decision in episode.decisions:
@@ -63,9 +68,28 @@ class Trail:
         return numbers
 
     @cached_property
+    def pays_unlocks(self) -> bool:
+        """Whether the episode's configuration pays anything for unlocks. Raises InvalidReward."""
+        return unlock_worth(self.episode.spec.reward) > 0
+
+    @cached_property
     def unlock_worth(self) -> float:
-        """The mean pay of one unlock under the episode's configuration. Raises InvalidReward."""
-        return unlock_worth(self.episode.spec.reward)
+        """The mean size of an unlock's pay under the episode's configuration; 1, as Crafter itself pays, where it pays
+        nothing for any. Raises InvalidReward."""
+        return unlock_worth(self.episode.spec.reward) or 1.0
+
+
+def _check_pay(decisions: Iterable[Decision]) -> None:
+    so_far = 0.0
+    for decision in decisions:
+        reward = decision.reward
+        for part in reward.components:
+            pay = reward.effective_lambda * part.value
+            if not math.isfinite(pay):
+                raise InvalidInput(f"Decision {decision.index} was paid {pay}, which is no finite number.")
+            so_far += abs(pay)
+        if not math.isfinite(so_far):
+            raise InvalidInput(f"What was paid up to decision {decision.index} adds up to more than a number holds.")
 
 
 def _is_another_world(before: StateRecord | None, after: StateRecord | None) -> bool:

@@ -16,11 +16,14 @@ _KINDS = {
 
 def component(kind: str, name: str) -> str:
     """A component in words."""
-    return _KINDS.get(kind, kind + ' "{}"').format(name)
+    known = _KINDS.get(kind)
+    return f'{kind} "{name}"' if known is None else known.replace("{}", name)
 
 
 def amount(value: float) -> str:
-    """A reward: two digits after the point, more where it is small."""
+    """A reward: two digits after the point, more where it is small, an exponent where it is beyond 1e15."""
+    if abs(value) >= 1e15:
+        return f"{value:.3g}"
     return f"{value:,.2f}" if abs(value) >= 0.095 or not value else f"{value:.2g}"
 
 
@@ -40,7 +43,12 @@ def listing(names: Sequence[str]) -> str:
     return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}"
 
 
-def unlocks_worth(count: float) -> str:
-    """`as much as an unlock does in the mean`, `7 times as much as an unlock does in the mean`."""
+def unlocks_worth(count: float, *, is_paid: bool = True) -> str:
+    """`as much as an unlock does in the mean`, `7 times as much as an unlock does in the mean`.
+
+    is_paid: whether the configuration pays for unlocks; where it does not, what Crafter itself pays is the measure.
+    """
     many = "" if count == 1 else f"{count:g} times "
+    if not is_paid:
+        return f"{many}the 1 that Crafter itself pays for an unlock, as this configuration pays nothing for one"
     return f"{many}as much as an unlock does in the mean"

@@ -23,6 +23,10 @@ def unlocks_pay(config: RewardConfig) -> float:
 
     Raises InvalidReward for a configuration that cannot be used.
     """
+    return math.fsum(_each_unlock(config))
+
+
+def _each_unlock(config: RewardConfig) -> list[float]:
     shaper = RewardShaper(config)
     facts = StateFacts(dict.fromkeys(UNLOCKS, False), dict.fromkeys(_ITEMS, 0), dict.fromkeys(UNLOCKS, 0), (0, 0))
     pay: list[float] = []
@@ -31,16 +35,21 @@ def unlocks_pay(config: RewardConfig) -> float:
         before = replace(facts, inventory={**facts.inventory, **dict.fromkeys(gains, 0)})
         facts = replace(_after(before, Event(gains, name)), achievements={**before.achievements, name: True})
         pay.append(shaper.score(before, facts, env_reward=_ENV_UNLOCK).total)
-    return math.fsum(pay)
+    return pay
 
 
 def unlock_worth(config: RewardConfig) -> float:
-    """The mean of what an unlock pays; the measure that other amounts are compared with. Raises InvalidReward."""
-    return unlocks_pay(config) / len(UNLOCKS)
+    """The mean size of what an unlock pays, gains and losses alike; the measure that other amounts are compared with.
+
+    0 where nothing is paid for any. Raises InvalidReward.
+    """
+    return math.fsum(map(abs, _each_unlock(config))) / len(UNLOCKS)
 
 
 def lap_pay(config: RewardConfig, loop: Loop) -> float:
-    """The most that one lap pays when everything was unlocked before. Raises InvalidReward.
+    """The most that one lap adds to what standing still pays, when everything was unlocked before.
+
+    A loop without events is standing still itself, and pays what that does. Raises InvalidReward.
 
     Rewards are paid for each decision, and falls may pay nothing: place and collect in one decision leave the
     inventory as it was. So a lap is scored step by step, the steps in which nothing happens included, and as one
@@ -54,8 +63,12 @@ def lap_pay(config: RewardConfig, loop: Loop) -> float:
     )
     states = [start, *_walk(start, loop.events)]
     stepwise = [_pay(config, before, after) for before, after in pairwise(states)]
-    idle = (loop.steps - len(loop.events)) * _pay(config, start, start)
-    return max(math.fsum([*stepwise, idle]), _pay(config, start, states[-1]))
+    still = _pay(config, start, start)
+    if not loop.events:
+        return loop.steps * still
+    idle = (loop.steps - len(loop.events)) * still
+    free = max(0.0, still)  # where standing still costs, a loop has to earn that back
+    return max(math.fsum([*stepwise, idle]) - loop.steps * free, _pay(config, start, states[-1]) - free)
 
 
 def _pay(config: RewardConfig, before: StateFacts, after: StateFacts) -> float:

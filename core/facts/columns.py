@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from core.facts.episode import INVENTORY, UNLOCK, EpisodeFacts
+from core.facts.episode import CHANGE_COLUMNS, DECISION_COLUMNS, INVENTORY, UNLOCK, EpisodeFacts
 from core.types import StateFacts
 
 Floats = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=np.generic)
+
+_ARRAYS = tuple(name for name, _ in (*CHANGE_COLUMNS, *DECISION_COLUMNS))
 
 
 class Feature(NamedTuple):
@@ -37,7 +39,8 @@ class DecisionChange:
 
 
 class FactColumns:
-    """E episodes with N decisions in all, in the order given. Every array belongs to it and is not to be changed.
+    """E episodes with N decisions in all, in the order given. Whoever reads them shares them: every array that it hands
+    out, those of its episodes included, can be read and not written.
 
     starts: int64 (E + 1,), where each episode's decisions begin. env_rewards, logged: float64 (N,), what the
     environment and the shaping paid when they were played. step_ends: int32 (N,), exclusive, within the episode.
@@ -46,6 +49,8 @@ class FactColumns:
 
     def __init__(self, episodes: Sequence[EpisodeFacts]) -> None:
         self._episodes = tuple(episodes)
+        for facts in episodes:
+            _fixed(*(getattr(facts, name) for name in _ARRAYS))
         self.starts = np.zeros(len(episodes) + 1, np.int64)
         np.cumsum([facts.n_decisions for facts in episodes], out=self.starts[1:])
         self.env_rewards = _joined([facts.env_rewards for facts in episodes], np.float64)
@@ -54,6 +59,7 @@ class FactColumns:
         self.is_end = np.zeros(self.n_decisions, np.bool_)
         ends = [at for at, facts in enumerate(episodes) if facts.foreseen_end and facts.n_decisions]
         self.is_end[self.starts[1:][ends] - 1] = True
+        _fixed(self.starts, self.env_rewards, self.logged, self.step_ends, self.is_end)
         self._join_changes()
 
     @property
@@ -81,12 +87,15 @@ class FactColumns:
         played = np.flatnonzero(np.diff(self.starts))
         if len(played):  # an empty slice would take its neighbour's first value
             sums[played] = np.add.reduceat(values, self.starts[played])
+        _fixed(sums)
         return sums
 
     def weighed(self, weight: Callable[[Feature], float]) -> Floats:
         """For each decision the sum of weight x rise over all that rose: float64 (N,). Falls count nothing."""
         weights = np.array([weight(feature) for feature in self._features], np.float64)
-        return np.asarray(self._rises @ weights, np.float64)
+        weighed = np.asarray(self._rises @ weights, np.float64)
+        _fixed(weighed)
+        return weighed
 
     @cached_property
     def unlocks(self) -> Floats:
@@ -103,7 +112,10 @@ class FactColumns:
         return self._levels[kind, name]
 
     def achieved(self) -> tuple[Floats, Floats]:
-        """How many achievements had been unlocked before and after each decision, each counted once."""
+        """How many achievements had been unlocked before and after each decision: two float64 (N,).
+
+        Each counts once and for good: facts keep no loss, for Crafter takes no achievement away.
+        """
         first = self.weighed(lambda feature: float(feature.kind == UNLOCK and feature.rank == 0))
         initial = np.array([sum(map(bool, facts.initial.achievements.values())) for facts in self._episodes], float)
         return self._running(first, initial)
@@ -111,7 +123,7 @@ class FactColumns:
     def changes(self, episode: int) -> Iterator[DecisionChange]:
         """An episode's decisions as states, one by one: for what cannot be computed from columns."""
         facts = self._episodes[episode]
-        state = facts.initial
+        state = _copied(facts.initial)
         bounds = np.searchsorted(facts.decisions, np.arange(facts.n_decisions + 1))
         ends = self.is_end[self.decisions_of(episode)]
         for index in range(facts.n_decisions):
@@ -164,7 +176,10 @@ class FactColumns:
             change = np.asarray(np.bincount(self._places[its], self._deltas[its], self.n_decisions), np.float64)
         initial = np.array([float(_table(facts.initial, kind).get(name, 0)) for facts in self._episodes], np.float64)
         before, after = self._running(change, initial)
-        return (np.minimum(before, 1.0), np.minimum(after, 1.0)) if kind == UNLOCK else (before, after)
+        if kind == UNLOCK:
+            before, after = np.minimum(before, 1.0), np.minimum(after, 1.0)
+        _fixed(before, after)
+        return before, after
 
     def _running(self, change: Floats, initial: Floats) -> tuple[Floats, Floats]:
         """From what changes in each decision to what there is before and after it, starting anew in each episode."""
@@ -173,7 +188,19 @@ class FactColumns:
         lengths = np.diff(self.starts)
         played = lengths > 0
         offset = np.repeat(initial[played] - before[self.starts[:-1][played]], lengths[played])
-        return before + offset, after + offset
+        before, after = before + offset, after + offset
+        _fixed(before, after)
+        return before, after
+
+
+def _fixed(*arrays: NDArray[Any]) -> None:
+    """Makes them read-only. A write into what many share would show everywhere, and nowhere as an error."""
+    for array in arrays:
+        array.setflags(write=False)
+
+
+def _copied(state: StateFacts) -> StateFacts:
+    return StateFacts(dict(state.achievements), dict(state.inventory), dict(state.achievement_counts))
 
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type[Kind]) -> NDArray[Kind]:

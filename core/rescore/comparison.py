@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from core.facts import PlayedEpisode
+from core.numbers import is_equal, levels, refuse_not_finite
 from core.rescore.swaps import swapped_pairs
 
 Floats = NDArray[np.float64]
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 MOST_PAIRS = 1_000
 """As many pairs are listed, those that swap most clearly; all are counted."""
 
-# Two returns that are closer than this, measured by their size, differ by rounding only.
-_ROUNDING = 1e-9
+# A group's mean is known to about so much of its largest return.
+_ROUNDING_OF_MEANS = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Comparison:
 
 
 def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Comparison:
-    """`before` and `after`: float64 (E,), two returns of each episode."""
+    """`before` and `after`: float64 (E,), two returns of each episode. Raises InvalidInput where one is not finite."""
     pairs = swaps(episodes, before, after)
     groups = _groups([episode.group for episode in episodes])
     return Comparison(
@@ -98,36 +98,50 @@ def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) ->
 
 
 def swaps(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Swaps:
-    """The pairs of the same world that swap their order. `before` and `after` are any two float64 (E,)."""
+    """The pairs of the same world that swap their order. `before` and `after` are any two float64 (E,).
+
+    Raises InvalidInput where one is not finite.
+    """
+    refuse_not_finite(before, "returns before")
+    refuse_not_finite(after, "returns after")
     worlds = _groups([episode.world for episode in episodes])
-    pairs, n_swaps, n_pairs = swapped_pairs(worlds, before, after, rounding=_ROUNDING, most=MOST_PAIRS)
+    pairs, n_swaps, n_pairs = swapped_pairs(worlds, before, after, most=MOST_PAIRS)
     return Swaps(tuple(_pair(*column) for column in pairs.T.tolist()), n_swaps, n_pairs)
 
 
 def ranks(returns: Floats) -> NDArray[np.int64]:
-    """1 for the highest return; equal ones share the best rank. int64 (E,)."""
-    return rankdata(-_rounded(returns), method="min").astype(np.int64)
+    """1 for the highest return; equal ones share the best rank. int64 (E,). Raises InvalidInput."""
+    refuse_not_finite(returns, "returns")
+    level = levels(returns)
+    above = np.cumsum(np.bincount(level)[::-1])[::-1]  # how many stand on a level or on a higher one
+    return (1 + np.append(above[1:], 0)[level]).astype(np.int64) if len(level) else level
 
 
 def advantages(episodes: Sequence[PlayedEpisode], returns: Floats) -> Floats:
     """Group-relative advantages, float64 (E,): return minus its group's mean, over the group's population deviation.
 
     A group is one seed's world in one launch. 0 where all of a group earn the same, so also where one is alone.
-    As GRPO has it: Z. Shao et al., "DeepSeekMath", 2024, section 4.1.
+    As GRPO has it: Z. Shao et al., "DeepSeekMath", 2024, section 4.1. Raises InvalidInput where a return is not finite.
     """
+    refuse_not_finite(returns, "returns")
     if not len(returns):
         return np.zeros(0)
     members = np.zeros(len(returns), np.int64)
     for number, its in enumerate(_groups([episode.group for episode in episodes])):
         members[its] = number
     counts = np.bincount(members)
-    above = returns - (np.bincount(members, returns) / counts)[members]
+    lowest, highest = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
+    np.minimum.at(lowest, members, returns)
+    np.maximum.at(highest, members, returns)
+    # In units of its group's largest, so that squares stay finite; powers of two change no digit.
+    exponent = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1][members]
+    scaled = np.ldexp(returns, -exponent)
+    means = (np.bincount(members, scaled) / counts)[members]
+    above = scaled - means
     deviations = np.sqrt(np.bincount(members, above**2) / counts)[members]
-    sizes = np.zeros(len(counts))
-    np.maximum.at(sizes, members, np.abs(returns))
-    least = (_ROUNDING * np.maximum(1.0, sizes))[members]
-    differ = (deviations > least) & (np.abs(above) > least)
-    return np.divide(above, deviations, out=np.zeros(len(returns)), where=differ)
+    is_mean = is_equal(returns, np.ldexp(means, exponent)) | (np.abs(above) <= _ROUNDING_OF_MEANS)
+    differs = ~is_equal(lowest, highest)[members] & ~is_mean
+    return np.divide(above, deviations, out=np.zeros(len(returns)), where=differs)
 
 
 def _groups(keys: Sequence[Hashable]) -> list[NDArray[np.int64]]:
@@ -158,12 +172,3 @@ def _advantage_changes(before: Floats, after: Floats) -> tuple[AdvantageChange, 
         for at in np.flatnonzero(np.sign(before) != np.sign(after))
     ]
     return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before)))
-
-
-def _rounding(returns: Floats) -> float:
-    return _ROUNDING * max(1.0, float(np.max(np.abs(returns))))
-
-
-def _rounded(returns: Floats) -> Floats:
-    """Returns that differ by rounding only become equal."""
-    return np.round(returns / _rounding(returns)) if len(returns) else returns

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # it brings scipy, which no worker needs
 
 Params = TypeVar("Params")
 
+VERSION_PARAM: Final = "strategy_version"
+"""Where a checked configuration says which version of its strategy earned what is stored; it counts in the hash."""
+
 
 @dataclass(frozen=True, slots=True)
 class NoParams:
@@ -26,7 +29,7 @@ class NoParams:
 
 @dataclass(frozen=True)
 class Change:
-    """One decision as strategies see it: the facts before and after.
+    """One decision as strategies see it: the facts before and after, whose tables can be read and not changed.
 
     env_reward: what the environment paid for its steps. is_end: the world is over after it, or a counted cap reached.
     """
@@ -46,11 +49,17 @@ class Change:
 class Strategy(ABC, Generic[Params]):
     """Turns a decision into components. It keeps nothing between decisions; the shaper counts credits.
 
-    name: what it is stored under; aliases: other names that mean it (all in lower case).
-    version: raised whenever the same configuration and facts would earn something else; from 2 on it is part of a
-    checked configuration (`params["strategy_version"]`) and so of its hash.
+    name: what it is stored under; aliases: other names that mean it (all in lower case, none that another has).
+    version: 1, and raised whenever the same configuration and facts would earn something else; from 2 on it is part of
+    a checked configuration (`params["strategy_version"]`) and so of its hash.
     uses_tables: whether weights, limits and resource tables play a part; forms show them then.
+    is_potential_based: whether it pays the environment's reward (times a weight) plus gamma x phi(after) - phi(before)
+    with phi = 0 after the end, for some phi of the state. Such shaping leaves the best policies as they are, so the
+    audit does not call it farming.
     params_type: a frozen dataclass whose fields come from `core.params`; built from `RewardConfig.params`.
+
+    All of this is checked when it is added to `STRATEGIES`. Whatever its methods raise or return that is no reward
+    becomes an InvalidReward that names it.
     """
 
     name: ClassVar[str]
@@ -59,6 +68,7 @@ class Strategy(ABC, Generic[Params]):
     label: ClassVar[str]
     description: ClassVar[str]
     uses_tables: ClassVar[bool] = False
+    is_potential_based: ClassVar[bool] = False
     params_type: ClassVar[type[Any]] = NoParams
 
     def __init__(self, config: RewardConfig, params: Params) -> None:
@@ -73,7 +83,7 @@ class Strategy(ABC, Generic[Params]):
     def values(self, columns: FactColumns) -> NDArray[np.float64] | None:
         """The sum of the components of every decision at once, float64 (N,); None where only `components` knows.
 
-        It has to give what `components` gives, within 1e-9. Without it, re-scoring everything goes decision by
-        decision, some hundred times slower.
+        What `columns` hands out can be read and not changed. It has to give what `components` gives, within 1e-9 of
+        the size of its parts. Without it, re-scoring everything goes decision by decision, some hundred times slower.
         """
         return None

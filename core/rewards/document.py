@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import reprlib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Final, NoReturn, cast
 
 from core.errors import InvalidReward, did_you_mean
+from core.params import quoted
+from core.rewards.limits import LARGEST, MOST_CHARACTERS
 from core.rewards.validation import checked
 from core.types import RewardConfig
 
 FORMAT: Final = "craftscope.step_rewards"
 VERSION: Final = 1
-MOST_CHARACTERS: Final = 200_000
-"""The default tables take two thousand; what is longer is another file."""
 
 _BODY: Final = "step_rewards"
 _ENVELOPE: Final = ("format", "version", "config_hash", _BODY)
@@ -70,15 +69,12 @@ def from_document(
     else:
         body = document
         _refuse_unknown(body, (*_KEYS, _BODY), "The configuration")
-    try:
-        return checked(RewardConfig(**body), achievements=achievements, items=items)
-    except RecursionError:  # a message that quotes what is nested too deeply
-        raise InvalidReward("A value of the configuration is nested too deeply; give plain numbers.") from None
+    return checked(RewardConfig(**body), achievements=achievements, items=items)
 
 
 def _parsed(text: object) -> dict[str, Any]:
     if not isinstance(text, str):
-        raise InvalidReward(f"The configuration is {reprlib.repr(text)}; give JSON as text.")
+        raise InvalidReward(f"The configuration is {quoted(text)}; give JSON as text.")
     if len(text) > MOST_CHARACTERS:
         raise InvalidReward(
             f"The text has {len(text):,} characters, and a reward configuration has at most {MOST_CHARACTERS:,}; "
@@ -99,9 +95,11 @@ def _parsed(text: object) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         raise InvalidReward("The text holds half a character (a lone surrogate); save it as UTF-8.") from error
     except ValueError as error:  # a whole number with thousands of digits
-        raise InvalidReward("The JSON holds a number with too many digits; give numbers up to 1e100.") from error
+        raise InvalidReward(
+            f"The JSON holds a number with too many digits; give numbers from -{LARGEST:,.0f} to {LARGEST:,.0f}."
+        ) from error
     if not isinstance(value, dict):
-        raise InvalidReward(f'The JSON is {reprlib.repr(value)}; give an object with a "{_BODY}" in it.')
+        raise InvalidReward(f'The JSON is {quoted(value)}; give an object with a "{_BODY}" in it.')
     return cast(dict[str, Any], value)
 
 
@@ -109,17 +107,17 @@ def _unwrapped(document: Mapping[str, Any]) -> dict[str, Any]:
     """What stands in `step_rewards`, with what stands beside it checked."""
     _refuse_unknown(document, _ENVELOPE, "The document")
     if document.get("format", FORMAT) != FORMAT:
-        raise InvalidReward(f'"format" is {reprlib.repr(document["format"])}; this program reads "{FORMAT}".')
+        raise InvalidReward(f'"format" is {quoted(document["format"])}; this program reads "{FORMAT}".')
     version = document.get("version", VERSION)
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise InvalidReward(f'"version" is {reprlib.repr(version)}; give {VERSION}.')
+        raise InvalidReward(f'"version" is {quoted(version)}; give {VERSION}.')
     if version > VERSION:
         raise InvalidReward(
-            f'"version" is {reprlib.repr(version)}, and this Craftscope reads up to {VERSION}; update Craftscope.'
+            f'"version" is {quoted(version)}, and this Craftscope reads up to {VERSION}; update Craftscope.'
         )
     body = document[_BODY]
     if not isinstance(body, dict):
-        raise InvalidReward(f'"{_BODY}" is {reprlib.repr(body)}; give an object.')
+        raise InvalidReward(f'"{_BODY}" is {quoted(body)}; give an object.')
     return cast(dict[str, Any], body)
 
 
@@ -128,7 +126,7 @@ def _refuse_unknown(given: Mapping[str, Any], known: Collection[str], where: str
         if key not in known:
             hint = did_you_mean(key[:200], known) or "."
             raise InvalidReward(
-                f"{where} has the key {reprlib.repr(key)}, which is not known{hint} Known are: {', '.join(known)}."
+                f"{where} has the key {quoted(key)}, which is not known{hint} Known are: {', '.join(known)}."
             )
 
 
@@ -136,7 +134,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise InvalidReward(f"The key {reprlib.repr(key)} is there twice in one object; keep one of them.")
+            raise InvalidReward(f"The key {quoted(key)} is there twice in one object; keep one of them.")
         found[key] = value
     return found
 

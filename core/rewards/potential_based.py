@@ -55,6 +55,7 @@ class PotentialBased(Strategy[PotentialParams]):
         "The environment's reward plus the change of a potential: gamma times the potential after the decision minus "
         "the potential before it, 0 after the end. Such shaping cannot be farmed (Ng, Harada, Russell 1999)."
     )
+    is_potential_based = True
     params_type = PotentialParams
 
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:

@@ -53,7 +53,7 @@ class AchievementsReached(Potential):
         return float(sum(map(bool, facts.achievements.values())))
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
-        """The same from columns."""
+        """The same from columns, where an achievement that is lost counts on: Crafter never takes one away."""
         return columns.achieved()
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from core.numbers import levels, refuse_not_finite
 from core.statistics.bootstrap import CONFIDENCE, RESAMPLES, SeedBootstrap
 from core.statistics.sample import Floats
 
@@ -44,7 +45,13 @@ class RankCorrelation:
 def rank_correlation(
     first: Floats, second: Floats, seeds: NDArray[np.int64], *, resamples: int = RESAMPLES, entropy: int = 0
 ) -> RankCorrelation:
-    """Spearman's rank correlation (ties get their mean rank) of two values of E episodes. first, second: (E,)."""
+    """Spearman's rank correlation of two values of E episodes. first, second: (E,). Raises InvalidInput.
+
+    Values that differ by rounding only (`core.numbers.equality`) are ties, and ties get their mean rank.
+    """
+    refuse_not_finite(first, "first values")
+    refuse_not_finite(second, "second values")
+    first, second = (levels(values).astype(np.float64) for values in (first, second))
     bootstrap = SeedBootstrap(seeds, resamples=resamples, entropy=entropy)
     size = len(first), bootstrap.n_seeds
     problem = _problem(first, second)

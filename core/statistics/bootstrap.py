@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from core.errors import InvalidInput
+from core.numbers import exponents, refuse_not_finite
 from core.statistics.sample import Floats
 
 CONFIDENCE: Final = 0.95
@@ -85,31 +87,41 @@ class SeedBootstrap:
 
         values: float64 (E, K). statistic: from (..., K) to (..., M). With two seeds or more, each has a BCa interval
         (bias corrected and accelerated; B. Efron, "Better bootstrap confidence intervals", JASA 82, 1987), the
-        acceleration from leaving out one seed at a time.
+        acceleration from leaving out one seed at a time. Raises InvalidInput without episodes or finite values.
         """
-        sums = np.add.reduceat(values[self._order], self._starts, axis=0)
+        if not self.n_seeds:
+            raise InvalidInput("No episodes were given; a mean needs one or more.")
+        refuse_not_finite(values, "values")
+        exponent = exponents(values)
+        sums = np.add.reduceat(np.ldexp(values, -exponent)[self._order], self._starts, axis=0)
         total, count = sums.sum(axis=0), self._counts.sum()
-        point = statistic(total / count)
+
+        def of_means(means: Floats) -> Floats:
+            return statistic(np.ldexp(means, exponent))
+
+        point = of_means(total / count)
         if self.n_seeds < 2:
             return tuple(Estimate(float(value)) for value in point)
         resampled = np.concatenate(
-            [statistic((weights @ sums) / (weights @ self._counts)[:, None]) for weights in self.weights()]
+            [of_means((weights @ sums) / (weights @ self._counts)[:, None]) for weights in self.weights()]
         )
-        without_one = statistic((total - sums) / (count - self._counts)[:, None])
+        without_one = of_means((total - sums) / (count - self._counts)[:, None])
         low, high = bca_interval(point, resampled, without_one)
         return tuple(Estimate(*map(float, ends)) for ends in zip(point, low, high, strict=True))
 
 
 def bca_interval(point: Floats, resampled: Floats, without_one: Floats) -> tuple[Floats, Floats]:
-    """Both ends for M numbers. point: (M,). resampled: (B, M). without_one: (G, M), each with one seed left out."""
-    rounding = _ROUNDING * np.maximum(1.0, np.abs(point))
-    below = (resampled < point - rounding).mean(axis=0)
-    above = (resampled > point + rounding).mean(axis=0)
+    """Both ends for M numbers. point: (M,). resampled: (B, M). without_one: (G, M), each with one seed left out.
+
+    All of them are finite.
+    """
+    distance = resampled / 2 - point / 2  # the difference of two halves is never too large
+    rounding = _ROUNDING * np.maximum(0.5, np.maximum(np.abs(point / 2), np.abs(resampled / 2)))
+    below = (distance < -rounding).mean(axis=0)
+    above = (distance > rounding).mean(axis=0)
     least = 0.5 / len(resampled)
     bias: Floats = _normal_at(np.clip(0.5 + (below - above) / 2, least, 1 - least))  # what equals the point counts half
-    distance = without_one.mean(axis=0) - without_one
-    spread = (distance**2).sum(axis=0) ** 1.5
-    acceleration = np.divide((distance**3).sum(axis=0), 6 * spread, out=np.zeros_like(spread), where=spread > 0)
+    acceleration = _acceleration(without_one)
     ordered = np.sort(resampled, axis=0)
     tail = (1 - CONFIDENCE) / 2
     ends: list[Floats] = []
@@ -118,6 +130,15 @@ def bca_interval(point: Floats, resampled: Floats, without_one: Floats) -> tuple
         level: Floats = _share_below(bias + shifted / np.maximum(1 - acceleration * shifted, _ROUNDING))
         ends.append(_quantiles(ordered, level))
     return ends[0], ends[1]
+
+
+def _acceleration(without_one: Floats) -> Floats:
+    """A sixth of the skewness of what leaving out a seed changes, which has no unit; so squares need not be large."""
+    scaled = np.ldexp(without_one, -exponents(without_one))
+    distance = scaled.mean(axis=0) - scaled
+    distance = np.ldexp(distance, -exponents(distance))
+    spread = (distance**2).sum(axis=0) ** 1.5
+    return np.divide((distance**3).sum(axis=0), 6 * spread, out=np.zeros_like(spread), where=spread > 0)
 
 
 def _quantiles(ordered: Floats, levels: Floats) -> Floats:

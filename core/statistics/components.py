@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.facts import EpisodeFacts
+from core.numbers import exponents, refuse_not_finite
 from core.statistics.sample import Floats, Rows
 
 
@@ -50,16 +51,22 @@ def component_table(facts: Sequence[EpisodeFacts], scales: Sequence[float]) -> C
 
 
 def component_pay(table: ComponentTable, rows: Rows) -> tuple[ComponentPay, ...]:
-    """What each part paid over the episodes at these places, most first; parts that paid nothing are left out."""
-    totals = table.values[rows].sum(axis=0)
+    """What each part paid over the episodes at these places, most first; parts that paid nothing are left out.
+
+    Raises InvalidInput where a payment is no finite number.
+    """
+    paid = table.values[rows]
+    refuse_not_finite(paid, "payments")
+    exponent = exponents(paid.ravel())
+    totals = np.ldexp(paid, -exponent).sum(axis=0)
     amount = float(np.abs(totals).sum())
     order = np.argsort(-np.abs(totals), kind="stable")
     return tuple(
         ComponentPay(
             kind=table.components[place][0],
             name=table.components[place][1],
-            total=float(totals[place]),
-            mean=float(totals[place]) / len(rows),
+            total=float(np.ldexp(totals[place], exponent)),
+            mean=float(np.ldexp(totals[place] / len(rows), exponent)),
             share=abs(float(totals[place])) / amount,
         )
         for place in map(int, order)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.errors import InvalidInput
+from core.numbers import refuse_not_finite
 from core.statistics.bootstrap import RESAMPLES, Estimate, SeedBootstrap
 from core.statistics.sample import Floats, Sample
 
@@ -40,14 +42,24 @@ def crafter_score(success: Floats) -> Floats:
 
     D. Hafner, "Benchmarking the Spectrum of Agent Capabilities", ICLR 2022: a geometric mean, so that a rare
     achievement counts as much as a common one. Few episodes score too low on average, because what none of them
-    happened to unlock counts 0.
+    happened to unlock counts 0. Raises InvalidInput without a rate.
     """
+    if not success.shape[-1]:
+        raise InvalidInput("No success rates were given; a Crafter score needs one or more.")
+    refuse_not_finite(success, "success rates")
     return np.asarray(np.expm1(np.log1p(100 * success).mean(axis=-1)), np.float64)
 
 
 def summarise(sample: Sample, *, resamples: int = RESAMPLES, entropy: int = 0) -> Summary:
-    """All of it for one player with at least one episode and one achievement. The same input gives the same output."""
+    """All of it for one player with at least one episode and one achievement. The same input gives the same output.
+
+    Raises InvalidInput where there is none, or where a return is no finite number.
+    """
     n_achievements = len(sample.achievements)
+    if not sample.n_episodes or not n_achievements:
+        raise InvalidInput("A summary needs one episode or more, and one achievement or more.")
+    refuse_not_finite(sample.env_returns, "environment returns")
+    refuse_not_finite(sample.shaped_returns, "shaped returns")
     columns = np.column_stack(
         [sample.unlocked, sample.n_unlocked, sample.env_returns, sample.shaped_returns, sample.n_steps]
     ).astype(np.float64)

@@ -137,8 +137,8 @@ def _show_controls(config: RewardConfig) -> tuple[str, float, float, Reading]:
         )
         scale = st.number_input(
             "Scale",
-            min_value=-1e6,
-            max_value=1e6,
+            min_value=-1e15,
+            max_value=1e15,
             value=_number(params.get("scale"), 1.0) * (config.effective_lambda if params else 1.0),
             step=0.1,
             format="%g",

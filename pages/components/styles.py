@@ -7,6 +7,7 @@ import streamlit as st
 from pages.components.chart_download import STYLES as _DOWNLOADS
 
 _BASE = """
+.st-key-history-entries { display: none; }
 /* Nothing moves aside when a scroll bar comes or goes. */
 [data-testid="stMain"] { scrollbar-gutter: stable; }
 [data-testid="stMainBlockContainer"] { padding: 4rem 2rem 2.5rem; }

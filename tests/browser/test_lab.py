@@ -160,6 +160,20 @@ def test_what_is_chosen_is_in_the_address(open_page: OpenPage, stored: Dashboard
     expect(page.get_by_role("textbox", name="Episode", exact=True)).to_have_value("farmed01")
 
 
+def test_one_press_of_back_leads_from_an_episode_to_the_view_that_it_was_opened_from(
+    open_page: OpenPage, stored: Dashboard
+):
+    page = open_page()
+    page.goto(f"{stored.url}/lab?scope=A+selection")
+    page.get_by_role("tab", name="Episodes").click(timeout=WAIT_MS)
+    page.get_by_role("link", name="Open it →").click(timeout=WAIT_MS)
+    page.wait_for_url("**/episode?id=*", timeout=WAIT_MS)
+    settle(page, player=True)
+    page.go_back()
+    page.wait_for_url("**/lab?scope=A+selection", timeout=WAIT_MS)
+    expect(page.get_by_role("button", name="Clear filters")).to_be_visible(timeout=WAIT_MS)
+
+
 def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPage, stored: Dashboard):
     page = open_page()
     page.goto(f"{stored.url}/lab")
@@ -167,7 +181,8 @@ def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPa
     drink.fill("0", timeout=WAIT_MS)
     drink.press("Enter")
     page.wait_for_url("**/lab?rewards=*", timeout=WAIT_MS)
-    page.get_by_role("combobox", name="Compare with").click()
+    settle(page)
+    page.get_by_role("combobox", name="Compare with").press("ArrowDown")
     page.get_by_role("option", name="The defaults").click()
     page.wait_for_url("**against=defaults*", timeout=WAIT_MS)
     page.get_by_text("A selection", exact=True).click()

@@ -529,3 +529,12 @@ def test_what_is_tried_outlasts_a_link_that_is_still_in_the_address(pair: TraceS
     at = opened(rewards=to_changes(NO_DRINK))
     drink(at).set_value(0.5).run()
     assert drink(clean(at.run())).value == 0.5
+
+
+def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: TraceStore):
+    pair.save_reward("mine", RewardConfig("consistent"))
+    at = opened(against="saved:mine")
+    pair.forget_reward("mine")
+    at = clean(at.run())
+    assert "“mine” has been deleted meanwhile. What follows is held against what was paid in play." in said(at)
+    assert at.selectbox(key="lab_compare_with").value == "played"

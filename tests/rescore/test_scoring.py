@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.errors import InvalidReward
 from core.facts import FactsWriter
 from core.facts.columns import FactColumns
-from core.params import OneOf, kind_of
+from core.params import Kind, Number, OneOf, Whole, Words, kind_of
 from core.rescore import as_played, breakdowns, responsible, score
 from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper
 from core.rewards.base import Change, NoParams, Strategy
@@ -29,9 +29,20 @@ def params_of(strategy: str) -> st.SearchStrategy[dict[str, Any]]:
     """Any parameters that the strategy takes."""
     drawn: dict[str, st.SearchStrategy[Any]] = {}
     for field in fields(STRATEGIES[strategy].params_type):
-        kind = kind_of(field)
-        drawn[field.name] = st.sampled_from(kind.names) if isinstance(kind, OneOf) else st.floats(0, 1)
+        drawn[field.name] = _values_of(kind_of(field))
     return st.fixed_dictionaries(drawn)
+
+
+def _values_of(kind: Kind) -> st.SearchStrategy[Any]:
+    match kind:
+        case OneOf(names):
+            return st.sampled_from(names)
+        case Whole(low, high):
+            return st.integers(low, high)
+        case Words(most):
+            return st.text(st.characters(exclude_categories=("Cs",)), max_size=most)
+        case Number(low, high):
+            return st.floats(max(low, 0), min(high, 1))
 
 
 def configs(strategy: str) -> st.SearchStrategy[RewardConfig]:
@@ -139,3 +150,26 @@ def test_the_decisions_that_change_most_are_named_first_and_others_not_at_all():
     assert responsible(columns, 1, before, after) == (2, 1)
     assert responsible(columns, 1, before, after, most=1) == (2,)
     assert responsible(columns, 0, before, after) == ()
+
+
+@pytest.mark.parametrize("strategy", ["cost", "environment"])
+def test_stored_facts_that_are_no_numbers_are_refused_in_words(monkeypatch: pytest.MonkeyPatch, strategy: str):
+    monkeypatch.setitem(STRATEGIES, "cost", _Cost)
+    writer = FactsWriter()
+    writer.add(StateFacts(), StateFacts(), [], env_reward=float("nan"))
+    columns = FactColumns([writer.facts()])
+    for refused in (
+        lambda: score(columns, RewardConfig(strategy)),
+        lambda: breakdowns(columns, 0, RewardConfig(strategy)),
+    ):
+        with pytest.raises(InvalidReward, match="nan"):
+            refused()
+
+
+def test_no_decision_at_all_is_no_problem_whichever_form_a_strategy_has(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(STRATEGIES, "cost", _Cost)
+    for columns in (FactColumns([]), FactColumns([FactsWriter().facts()])):
+        for strategy in STRATEGIES:
+            scores = score(columns, RewardConfig(strategy))
+            assert (scores.rewards.shape, scores.rewards.dtype) == ((0,), np.float64)
+            assert scores.returns.tolist() == [0.0] * columns.n_episodes

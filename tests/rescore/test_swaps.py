@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from core.rescore.swaps import swapped_pairs
 
-ROUNDING = 1e-9
-
 
 def one_by_one(groups: list[NDArray[np.int64]], before: NDArray[np.float64], after: NDArray[np.float64]) -> list[float]:
     """The smaller gap of every pair that swaps, the largest first."""
@@ -37,7 +35,7 @@ def test_the_clearest_are_named_and_all_are_counted(n_worlds: int, noise: float,
     groups = [np.flatnonzero(worlds == world).astype(np.int64) for world in np.unique(worlds)]
     expected = one_by_one(groups, before, after)
     for most in (3, 40, 100_000):
-        pairs, n_swaps, n_pairs = swapped_pairs(groups, before, after, rounding=ROUNDING, most=most)
+        pairs, n_swaps, n_pairs = swapped_pairs(groups, before, after, most=most)
         assert n_swaps == len(expected)
         assert n_pairs == sum(len(members) * (len(members) - 1) // 2 for members in groups)
         assert np.allclose(np.min(np.abs(pairs[2:]), axis=0), expected[:most])
@@ -52,5 +50,5 @@ def test_what_differs_by_rounding_does_not_swap():
     before = np.full(100, 0.3)
     before[::2] = 0.1 + 0.2
     for members in (many, many[:10]):
-        _, n_swaps, _ = swapped_pairs([members], before, before[::-1].copy(), rounding=ROUNDING, most=10)
+        _, n_swaps, _ = swapped_pairs([members], before, before[::-1].copy(), most=10)
         assert n_swaps == 0

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from core.errors import InvalidReward
 from core.rewards import STRATEGIES, RewardConfig, checked, from_document, to_changes, to_document
-from core.rewards.document import MOST_CHARACTERS
+from core.rewards.limits import LARGEST, MOST_CHARACTERS, MOST_ENTRIES, MOST_OF_A_NAME, MOST_OF_ALL_WORDS
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).filter(lambda name: name.strip())
-NUMBERS = st.floats(-1e100, 1e100, allow_nan=False)
+NUMBERS = st.floats(-1e9, 1e9, allow_nan=False)
 TABLES = st.dictionaries(NAMES, NUMBERS, max_size=5)
 CONFIGS = st.builds(
     RewardConfig,
@@ -109,9 +109,11 @@ def test_a_file_that_was_edited_by_hand_is_read_though_its_hash_is_another():
         ('{"weights": NaN}', "NaN, which is no number"),
         ('{"indicator_lambda": -Infinity}', "-Infinity, which is no number"),
         ('{"indicator_lambda": 1e999}', "lambda is inf; give a finite number"),
-        ('{"step_beta": ' + "9" * 5_000 + "}", "a number with too many digits"),
+        ('{"step_beta": ' + "9" * 5_000 + "}", "too many digits; give numbers from -1,000,000,000 to"),
+        ('{"step_beta": 1e10}', "give a finite number from -1,000,000,000 to 1,000,000,000"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"params": ' + '{"a":' * 90_000 + "1" + "}" * 90_000 + "}", f"at most {MOST_CHARACTERS:,}"),
+        ('{"params": ' + '{"a":' * 90_000 + "1" + "}" * 90_000 + "}", "nested too deeply"),
+        (" " * MOST_CHARACTERS + "{}", f"at most {MOST_CHARACTERS:,}"),
         ('{"strategy": "\\ud800"}', "half a character"),
         ('{"strategy": "\ud800"}', "half a character"),
         ('{"strategy": "simple", "strategy": "complex"}', "The key 'strategy' is there twice"),
@@ -156,3 +158,30 @@ def test_no_text_makes_anything_but_a_configuration_or_a_sentence(text: str):
         assert isinstance(from_document(text), RewardConfig)
     except InvalidReward as error:
         assert str(error)
+
+
+def test_the_longest_configuration_that_can_be_used_is_read_again():
+    """Each character of a name can take six in JSON."""
+    letters = "".join(chr(code) for code in (*range(1, 9), 14, 15))
+    names = ["".join(letters[int(digit)] for digit in f"{at:05}") for at in range(MOST_ENTRIES)]
+    table = {name.rjust(MOST_OF_A_NAME, "\x01"): -LARGEST / 3 for name in names}
+    config = checked(
+        RewardConfig(
+            mode="\x01" * MOST_OF_A_NAME,
+            weights=table,
+            k_limits=dict.fromkeys(table, -(10**9)),
+            inventory_weights=table,
+            achievement_count_weights=table,
+        )
+    )
+    written = to_document(config)
+    assert len(written) + 6 * MOST_OF_ALL_WORDS < MOST_CHARACTERS
+    assert from_document(written) == config
+
+
+def test_a_table_of_more_entries_is_refused_before_it_is_written():
+    many = {f"name_{at}": 1.0 for at in range(15_000)}
+    for field in ("weights", "k_limits", "inventory_weights", "achievement_count_weights", "params"):
+        fields: dict[str, Any] = {field: many}
+        with pytest.raises(InvalidReward, match=f"^{field} has 15,000 entries; give at most 2,000.$"):
+            to_document(RewardConfig("per_achievement", **fields))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import InvalidReward
-from core.rewards import RewardConfig, RewardShaper
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper
 from core.rewards.potentials import POTENTIALS
 from core.types import StateFacts
 
@@ -70,3 +70,7 @@ def test_vitals_are_a_share():
 def test_parameters_that_cannot_be_used_are_refused_in_words(params: dict[str, object], says: str):
     with pytest.raises(InvalidReward, match=says):
         RewardShaper(config(**params))
+
+
+def test_it_says_that_it_is_shaping_by_a_potential_and_no_other_does():
+    assert [kind.name for kind in STRATEGIES.values() if kind.is_potential_based] == ["potential_based"]

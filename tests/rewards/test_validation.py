@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,23 @@ def test_an_unknown_strategy_is_answered_with_all_names_and_the_nearest():
 
 @pytest.mark.parametrize("table", ["weights", "inventory_weights", "achievement_count_weights"])
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -math.inf, 1e101, 10**400, "2.0", "many", None, True, [1.0], 1j, np.bool_(True)]
+    "value",
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        1.1e9,
+        -(10**10),
+        10**400,
+        Fraction(10**400),
+        "2.0",
+        "many",
+        None,
+        True,
+        [1.0],
+        1j,
+        np.bool_(True),
+    ],
 )
 def test_a_weight_that_is_no_finite_number_is_refused_by_name(table: str, value: object):
     name = "wood" if table == "inventory_weights" else "collect_wood"
@@ -68,14 +85,14 @@ def test_a_weight_that_is_no_finite_number_is_refused_by_name(table: str, value:
 @pytest.mark.parametrize(
     "field", ["indicator_lambda", "step_beta", "default_inventory_weight", "default_achievement_count_weight"]
 )
-@pytest.mark.parametrize("value", [math.nan, math.inf, "1.0", False])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1e10, "1.0", False])
 def test_a_single_number_is_checked_like_a_weight(field: str, value: object):
     where = "lambda" if field == "indicator_lambda" else field
 
     assert sentence_about(**{field: value}).startswith(f"{where} is ")
 
 
-@pytest.mark.parametrize("value", [1.5, math.nan, math.inf, "3", True, None, 10**10])
+@pytest.mark.parametrize("value", [1.5, math.nan, math.inf, "3", True, None, 10**10, np.bool_(True)])
 def test_a_limit_that_is_no_whole_number_is_refused_by_name(value: object):
     assert sentence_about(k_limits={"collect_wood": value}).startswith('k_limits["collect_wood"] is ')
 
@@ -139,6 +156,20 @@ def test_configurations_that_mean_the_same_have_one_hash():
 
     assert checked(spelled).config_hash == checked(plain).config_hash
     assert checked(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("config", "stored"),
+    [
+        (RewardConfig("per_achievement"), "5cadcf3b97db6fc3"),
+        (RewardConfig("environment"), "bf905e1e49fd043c"),
+        (RewardConfig("potential_based"), "33c8095889689e52"),
+        (RewardConfig("potential_based", params={"gamma": 1, "potential": "vitals"}), "3496c609849a863f"),
+        (RewardConfig("complex", indicator_lambda=0, weights={"A": 2}), "5fd4b4cb4bcb6498"),
+    ],
+)
+def test_hashes_that_were_stored_stay_true(config: RewardConfig, stored: str):
+    assert checked(config).config_hash == stored
 
 
 @pytest.mark.parametrize("mode", ["decision-stepwise", "decision stepwise", "decision_stepwize"])
@@ -226,3 +257,102 @@ def _refusal(config: RewardConfig) -> str:
 def test_a_shaper_refuses_what_checked_refuses():
     with pytest.raises(InvalidReward, match="There is no reward strategy"):
         RewardShaper(RewardConfig(strategy="generous"))
+
+
+@pytest.mark.parametrize("size", [1e9, -1e9])
+def test_the_largest_numbers_are_taken(size: float):
+    config = checked(RewardConfig(indicator_lambda=size, weights={"collect_wood": size}, step_beta=size))
+    assert (config.indicator_lambda, config.weights["collect_wood"], config.step_beta) == (size, size, size)
+
+
+def test_what_is_equal_has_one_hash_also_with_a_zero_below_zero():
+    zeros: dict[str, Any] = {
+        "indicator_lambda": 0.0,
+        "step_beta": 0.0,
+        "default_inventory_weight": 0.0,
+        "default_achievement_count_weight": 0.0,
+        "weights": {"collect_wood": 0.0},
+        "inventory_weights": {"wood": 0.0},
+        "achievement_count_weights": {"wake_up": 0.0},
+        "k_limits": {"wake_up": 0},
+        "params": {"scale": 0.0, "env_weight": 0.0, "gamma": 0.0},
+    }
+    below: dict[str, Any] = {
+        name: {key: -0.0 for key in value} if isinstance(value, dict) else -value for name, value in zeros.items()
+    }
+    above, under = (checked(RewardConfig("potential_based", **fields)) for fields in (zeros, below))
+    assert above == under
+    assert above.config_hash == under.config_hash
+
+
+def test_a_lambda_that_pays_the_same_is_kept_as_it_was_given():
+    assert [checked(RewardConfig(indicator_lambda=given)).indicator_lambda for given in (None, 0, 1)] == [
+        None,
+        0.0,
+        1.0,
+    ]
+
+
+LONG = "y" * 200_000
+HUGE = 10**5000
+NESTED: list[Any] = [[[[[["x" * 30] * 6] * 6] * 6] * 6] * 6] * 6
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"strategy": LONG},
+        {"strategy": HUGE},
+        {"mode": LONG},
+        {"mode": "decision_stepwize" + LONG},
+        {"enabled": LONG},
+        {"weights": {LONG: 1.0}},
+        {"weights": {"ß" * 60: 1.0}},  # twice as long without regard to case
+        {"weights": {HUGE: 1.0}},
+        {"weights": LONG},
+        {"weights": NESTED},
+        {"weights": {"collect_wood": LONG}},
+        {"weights": {"collect_wood": NESTED}},
+        {"k_limits": {LONG: 1}},
+        {"k_limits": {"wake_up": HUGE}},
+        {"weights": {"wake_up": HUGE}},
+        {"params": {LONG: 1}},
+        {"params": {"strategy_version": LONG}},
+        {"strategy": "potential_based", "params": {"potential": LONG}},
+        {"strategy": "potential_based", "params": {"gamma": HUGE}},
+        {"indicator_lambda": HUGE},
+        {"step_beta": [HUGE]},
+    ],
+)
+def test_no_sentence_is_longer_than_it_can_be_read(fields: dict[str, Any]):
+    with pytest.raises(InvalidReward) as caught:
+        RewardShaper(RewardConfig(**fields))
+    assert len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize(
+    "fields", [{"weights": {"\ud800": 1.0}}, {"mode": "\udfff"}, {"strategy": "\ud800"}, {"k_limits": {"a\ud800": 1}}]
+)
+def test_half_a_character_is_refused_for_no_file_can_hold_it(fields: dict[str, Any]):
+    assert "half a character" in sentence_about_free(**fields)
+
+
+def sentence_about_free(**fields: Any) -> str:
+    with pytest.raises(InvalidReward) as caught:
+        checked(RewardConfig(**fields))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("version", [0, -1, -(10**9)])
+def test_a_version_below_the_first_is_refused(version: int):
+    assert sentence_about(params={"strategy_version": version}) == (
+        f'params["strategy_version"] is {version}; versions count from 1, and "consistent" has version 1: give that, '
+        "or leave it out."
+    )
+
+
+@pytest.mark.parametrize("env_reward", [math.nan, -math.inf, 1e10, "1", None])
+def test_an_environment_s_reward_that_is_none_is_said(env_reward: Any):
+    shaper = RewardShaper(RewardConfig("environment"))
+    with pytest.raises(InvalidInput, match="^The environment's reward is "):
+        shaper.score(StateFacts(), StateFacts(), env_reward=env_reward)

@@ -35,7 +35,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
             laps.append(lap)
     found = [laps for laps in loops.values() if _is_farmed(laps, thresholds, least)]
     for laps in sorted(found, key=_pay, reverse=True):
-        yield _alert(laps, thresholds, least)
+        yield _alert(trail, laps, thresholds, least)
 
 
 def _laps(trail: Trail, longest: int) -> Iterator[_Lap]:
@@ -117,7 +117,7 @@ def _pay(laps: Sequence[_Lap]) -> float:
     return total(_entries(laps))
 
 
-def _alert(laps: Sequence[_Lap], thresholds: AuditThresholds, least: float) -> Alert:
+def _alert(trail: Trail, laps: Sequence[_Lap], thresholds: AuditThresholds, least: float) -> Alert:
     pay = _pay(laps)
     example = _example(laps)
     steps = example.last_frame - example.first_frame
@@ -131,7 +131,8 @@ def _alert(laps: Sequence[_Lap], thresholds: AuditThresholds, least: float) -> A
         f"begins after step {example.first_frame}.",
         criterion=f"At least {times(thresholds.loop_laps, 'lap')} of at most "
         f"{times(thresholds.loop_lap_steps, 'step')} each, within {times(thresholds.loop_window, 'step')}, that pay at "
-        f"least {amount(least)} together: {unlocks_worth(thresholds.loop_worth)}.",
+        f"least {amount(least)} together: "
+        f"{unlocks_worth(thresholds.loop_worth, is_paid=trail.pays_unlocks)}.",
         reward=pay,
         evidence=most_telling(span(run, what) for run in runs(_entries(laps))),
         cycle=cycle,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from core.audit.records import Alert, Rule, Severity
@@ -28,8 +29,9 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         severity=Severity.ALERT,
         sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')} that unlocked nothing, most of "
         f"it from step {best[0].first_frame} to step {best[-1].last_frame} ({amount(total(best))}).",
-        criterion=f"At most {times(thresholds.still_steps, 'step')} without an unlock pay at least {amount(least)}: "
-        f"{unlocks_worth(thresholds.still_worth)}.",
+        criterion=f"At most {times(thresholds.still_steps, 'step')} without an unlock, or one longer decision, "
+        f"pay at least {amount(least)}: "
+        f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}.",
         reward=reward,
         evidence=most_telling(span(stretch, "return rises, nothing is unlocked") for stretch in stretches),
     )
@@ -47,14 +49,21 @@ def _without_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple[int, int]]:
-    """Every stretch of at most so many steps that pays enough, as (first, last); both of them pay."""
-    first, pay = 0, 0.0
+    """Where enough is paid, as (first, last): for each last, the stretch of at most so many steps that pays most."""
+    paid = 0.0  # before the current entry
+    starts: deque[tuple[int, float]] = deque()  # where to begin and what was paid before it, both rising
     for last, entry in enumerate(quiet):
-        pay += entry.pay
-        while first < last and (entry.last_frame - quiet[first].first_frame > steps or quiet[first].pay <= 0):
-            pay -= quiet[first].pay
-            first += 1
-        if entry.pay > 0 and pay >= least:
+        while starts and starts[-1][1] >= paid:
+            starts.pop()
+        starts.append((last, paid))
+        while len(starts) > 1 and entry.last_frame - quiet[starts[0][0]].first_frame > steps:
+            starts.popleft()
+        paid += entry.pay
+        first, before = starts[0]
+        if paid <= before:  # a loss that was not made up for: what follows stands by itself
+            starts.clear()
+            paid = 0.0
+        elif entry.pay > 0 and paid - before >= least:
             yield first, last
 
 

@@ -41,7 +41,7 @@ _SAVING, _DELETING, _IMPORTING = "save_trouble", "forget_trouble", "import_troub
 _MOST_NAMED = 4
 _MOST_OF_A_NAME = 60
 _MOST_OF_A_SENTENCE = 500
-_MOST_MEGABYTES = 1
+_MOST_MEGABYTES = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,14 @@ def keep_link(config: RewardConfig) -> None:
     )
 
 
+def say_trouble(sentence: str) -> None:
+    """Let `link_troubles` say something else from now on."""
+    LAB.put(_TROUBLES, [f"{sentence} What follows is held against what was paid in play."])
+    LAB.put(_SAID_AT, None)
+
+
 def link_troubles(config: RewardConfig) -> str:
-    """What of the link cannot be used, in sentences, until something else is tried or compared with."""
+    """What of the link, or of what was compared with, cannot be used, until something else is tried or compared."""
     troubles: list[str] | None = LAB.get(_TROUBLES)
     if not troubles:
         return ""

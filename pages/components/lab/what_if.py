@@ -17,7 +17,15 @@ from pages.components.lab.across_filter import player_names
 from pages.components.lab.advantages import show_advantages
 from pages.components.lab.editor import LAB, Edited, editor
 from pages.components.lab.example import show_progress
-from pages.components.lab.link import COMPARED, PLAYED, begin_with_episode, begin_with_link, keep_link, link_troubles
+from pages.components.lab.link import (
+    COMPARED,
+    PLAYED,
+    begin_with_episode,
+    begin_with_link,
+    keep_link,
+    link_troubles,
+    say_trouble,
+)
 from pages.components.lab.movers import show_movers, show_single
 from pages.components.lab.pairs import show_pairs
 from pages.components.lab.rescored import REWARDS, Rescored, is_slow, rescored
@@ -115,7 +123,10 @@ def _comparable(saved: Mapping[str, SavedReward]) -> dict[str, str]:
 def _compare_picker(options: Mapping[str, str], saved: Mapping[str, SavedReward]) -> tuple[RewardConfig | None, str]:
     """What the edited rewards are held against (None: what was paid in play), and what that is called."""
     key = LAB.keep(COMPARED, PLAYED)
-    if st.session_state[key] not in options:  # deleted meanwhile
+    if st.session_state[key] not in options:
+        say_trouble(
+            f"“{short(st.session_state[key].removeprefix(_SAVED), _MOST_OF_A_NAME)}” has been deleted meanwhile."
+        )
         st.session_state[key] = PLAYED
     picked = st.selectbox(
         "Compare with",

@@ -1,0 +1,46 @@
+"""Which numbers count as equal: those that may differ by rounding only.
+
+Returns are sums of thousands of rewards, so two that are the same on paper differ by about 1e-12 of their size. What
+counts as equal depends on the numbers that are compared alone, never on the largest of all: one outlier hides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ROUNDING: Final = 1e-9
+"""Numbers that are closer than so much of the lower one's size, or of 1 where that is more, count as equal."""
+
+
+def highest_equal(values: Floats) -> Floats:
+    """For each finite number the highest that counts as equal to it."""
+    with np.errstate(over="ignore"):  # beyond the largest float64 there is only infinity, which is a bound as well
+        return values + ROUNDING * np.maximum(1.0, np.abs(values))
+
+
+def is_equal(one: Floats, other: Floats) -> NDArray[np.bool_]:
+    """Whether finite numbers, side by side, count as equal."""
+    return np.maximum(one, other) <= highest_equal(np.minimum(one, other))
+
+
+def levels(values: Floats) -> NDArray[np.int64]:
+    """Whole numbers from 0 on in the order of (n,) finite values; what counts as equal has the same one: int64 (n,).
+
+    A level holds its lowest value and all that count as equal to that one, so a row of small gaps makes many levels.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    next_level: list[int] = np.searchsorted(ordered, highest_equal(ordered), side="right").tolist()
+    is_lowest = np.zeros(len(ordered), np.int64)
+    at = 0
+    while at < len(next_level):
+        is_lowest[at] = 1
+        at = next_level[at]
+    found = np.empty(len(ordered), np.int64)
+    found[order] = np.cumsum(is_lowest) - 1
+    return found

@@ -1,0 +1,100 @@
+"""Parameters say what they take; whatever else is given is answered with a sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import InvalidConfig
+from core.params import Number, Whole, choice, integer, kind_of, number, quoted, read_params, text
+
+HUGE = 10**5000
+
+
+@dataclass(frozen=True)
+class Brewing:
+    """How tea is made."""
+
+    cups: int = integer(2, label="Cups", description="How many.", low=1, high=9)
+    heat: float = number(0.5, label="Heat", description="How hot.", low=-1.0, high=1.0)
+    leaf: str = choice("green", label="Leaf", description="Which.", names=["green", "Black"])
+    note: str = text("", label="Note", description="Whatever.", most=5)
+
+
+def sentence_about(given: object) -> str:
+    with pytest.raises(InvalidConfig) as caught:
+        read_params(Brewing, given, policy="tea")
+    return str(caught.value)
+
+
+def test_what_is_left_out_has_its_default():
+    assert read_params(Brewing, {"cups": np.int64(3)}, policy="tea") == Brewing(cups=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cups": 2.0}, 'The parameter "cups" of the policy "tea" is 2.0; it must be a whole number from 1 to 9.'),
+        ({"cups": HUGE}, "is <int, too long to be shown>; it must be a whole number"),
+        ({"heat": 10**400}, "it must be a number from -1 to 1."),
+        ({"heat": HUGE}, "it must be a number from -1 to 1."),
+        ({"heat": Fraction(10**400)}, "it must be a number from -1 to 1."),
+        ({"heat": math.nan}, "is nan; it must be a number from -1 to 1."),
+        ({"leaf": "black"}, "it must be one of green, Black."),
+        ({"note": "longer"}, "it must be text of at most 5 characters."),
+        ({"note": "l" * 10**6}, "it must be text of at most 5 characters."),
+        ({"note": [[[[[["x" * 30] * 6] * 6] * 6] * 6] * 6]}, "it must be text of at most 5 characters."),
+        ({"cup": 1}, 'The policy "tea" has no parameter "cup"; did you mean "cups"? It has: cups, heat, leaf, note.'),
+        ({"k" * 10**6: 1}, "It has: cups"),
+        ({HUGE: 1}, "It has: cups"),
+        ({7: 1}, 'has no parameter "7". It has'),
+        ("cups", "The parameters of the policy \"tea\" are 'cups'; give a table"),
+    ],
+)
+def test_what_cannot_be_used_is_named_in_few_words(given: object, said: str):
+    sentence = sentence_about(given)
+    assert said in sentence
+    assert len(sentence) < 400
+
+
+def test_equal_numbers_are_read_alike():
+    assert math.copysign(1, Number(-1, 1).read(-0.0) or 0.0) == 1
+    assert str(Number(-1, 1).read(-0.0)) == str(Number(-1, 1).read(0)) == "0.0"
+    assert Whole(0, 9).read(True) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: integer(10, label="Cups", description="", low=0, high=9),
+        lambda: number(50.0, label="Heat", description="", low=0, high=1),
+        lambda: number(0.5, label="Heat", description="", low=1, high=0),
+        lambda: choice("red", label="Leaf", description="", names=["green"]),
+        lambda: text("longer", label="Note", description="", most=5),
+    ],
+)
+def test_a_default_that_is_not_of_its_kind_is_refused_where_it_is_written(wrong: Any):
+    with pytest.raises(InvalidConfig, match='^The parameter ".*" has the default .*; it must be '):
+        wrong()
+
+
+def test_a_field_that_was_made_otherwise_is_said():
+    @dataclass(frozen=True)
+    class Plain:
+        cups: int = 3
+        heat: float = field(default=0.5, metadata={"kind": "hot"})
+
+    for spec in fields(Plain):
+        with pytest.raises(InvalidConfig, match=f'The field "{spec.name}" does not say what it takes; make it with '):
+            kind_of(spec)
+
+
+def test_whatever_is_quoted_is_short():
+    assert quoted("tea") == "'tea'"
+    for value in (HUGE, [HUGE], {"a": HUGE}, "x" * 10**6, [[[["x" * 30] * 6] * 6] * 6] * 6):
+        assert len(quoted(value)) <= 120
