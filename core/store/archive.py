@@ -1,43 +1,35 @@
-"""Everything that was played, as re-scoring looks at it: who played what, and its reward facts.
-
-Packs are derived: one that is missing, damaged or not its episode's is made anew from the decisions. An episode for
-which that fails too is named, and takes none of the others along.
-"""
+"""Everything that was played, as re-scoring looks at it: who played what, and its reward facts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, select
 
 from core.errors import StoreCorrupt, StoreTooNew, UnknownEpisode
-from core.facts import EpisodeFacts, PlayedEpisode
-from core.store.blobs import damaged, from_json, typed
+from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
+from core.store.arguments import in_parts
+from core.store.blobs import from_json, typed
 from core.store.browse import conditions
-from core.store.damage import UNFIT, as_stored, decoded, microseconds
-from core.store.fitting import misfits
+from core.store.codec import facts_of
+from core.store.episodes import PayloadReader, components_of, payloads
 from core.store.ids import episode_key
 from core.store.packs import pack, unpack
-from core.store.played_again import facts_from_decisions
 from core.store.records import EpisodeFilter
 from core.store.specs import VERSION as SPEC_VERSION
 from core.store.specs import insert_ignoring
-from core.store.tables import AnyRow, UtcTime, columns_of, episode_packs, episodes, runs
+from core.store.tables import AnyRow, columns_of, decisions, episode_packs, episodes, runs
 from core.types import EnvConfig, EpisodeStatus, Limits, PolicySpec, StopReason
 
-_OVER: Final = frozenset(status.value for status in EpisodeStatus if status.is_over)
+_OVER: Final = tuple(status.value for status in EpisodeStatus if status.is_over)
 _SHOWN: Final = (
-    "id", "uuid", "policy", "seed", "group_index", "status", "stop_reason", "n_steps", "n_decisions", "n_achievements",
-    "env_return", "shaped_return", "config_hash", "spec",
+    "id", "uuid", "policy", "seed", "group_index", "created_at", "stop_reason", "n_steps", "n_decisions",
+    "n_achievements", "env_return", "shaped_return", "config_hash", "spec",
 )  # fmt: skip
-# So that a status or a count that nobody knows is met, and named, and not passed over.
-_PLAYED: Final = (
-    episodes.c.status.not_in([status.value for status in EpisodeStatus if not status.is_over]),
-    episodes.c.n_decisions != 0,
-)
+_PLAYED: Final = (episodes.c.status.in_(_OVER), episodes.c.n_decisions > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +49,6 @@ class ArchivePart:
     unreadable: tuple[Unreadable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MadePack:
-    """A pack that was made anew. seen: what was there in its place, None for nothing."""
-
-    seen: bytes | None
-    blob: bytes
-
-
 class _Settings(msgspec.Struct, frozen=True):
     """What of a specification matters here."""
 
@@ -80,161 +64,82 @@ class _SpecRecord(msgspec.Struct, frozen=True):
     spec: _Settings
 
 
-class _Recorded(msgspec.Struct, frozen=True):
-    """What the facts of an episode are held against."""
-
-    n_steps: int
-    n_decisions: int
-    env_return: float
-    shaped_return: float
-    stop_reason: StopReason | None
-
-
 def played_ids(connection: Connection, wanted: EpisodeFilter) -> tuple[str, ...]:
-    """The episodes that are over, made a decision and pass the filter, oldest launch first. Raises InvalidInput.
-
-    Damaged ones are among them, so that somebody hears of them.
-    """
-    name = as_stored(connection, episodes.c.uuid)
+    """The episodes that are over, made a decision and pass the filter, oldest launch first. Raises InvalidInput."""
     in_order = (episodes.c.created_at, episodes.c.id)
-    found = connection.scalars(select(name).where(*_PLAYED, *conditions(wanted)).order_by(*in_order))
-    return tuple(map(decoded, found))
+    found = tuple(connection.scalars(select(episodes.c.uuid).where(*_PLAYED, *conditions(wanted)).order_by(*in_order)))
+    if not all(isinstance(name, str) for name in found):  # SQLite keeps any value in any column
+        raise StoreCorrupt("An episode is stored under an id that is no text. Put back a copy that is whole.")
+    return found
 
 
 def reward_facts(connection: Connection, episode_id: str) -> EpisodeFacts:
     """The facts of one episode; made from its decisions where there is no pack. Raises UnknownEpisode, StoreCorrupt."""
     key = episode_key(connection, episode_id)
-    row = connection.execute(
-        select(*(episodes.c[name] for name in ("uuid", *_Recorded.__struct_fields__))).where(episodes.c.id == key)
-    ).one()
-    recorded = typed(columns_of(row), _Recorded, f"Episode {row.uuid}")
-    blob = connection.scalar(
-        select(as_stored(connection, episode_packs.c.blob)).where(episode_packs.c.episode_id == key)
-    )
-    facts = None if blob is None else _unpacked(blob, row.uuid)
-    if facts is None or misfits([recorded], [facts])[0]:
-        facts = _made_anew(connection, key, row.uuid, recorded)
-    return facts
+    blob = connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == key))
+    known = None if blob is None else unpack(blob, _what(episode_id))
+    return known or _made_anew(connection, key, episode_id)
 
 
-def part(connection: Connection, ids: Sequence[str]) -> tuple[ArchivePart, dict[str, MadePack]]:
-    """The named episodes, in order of their ids' rows, and the packs that had to be made anew, by id.
+def part(connection: Connection, ids: Sequence[str]) -> tuple[ArchivePart, dict[int, bytes]]:
+    """The named episodes, in order of their ids' rows, and the packs that had to be made anew, by key.
 
     Ids that are gone or not over are passed over.
     """
-    rows = _rows(connection, ids)
-    unreadable: dict[str, str] = {}
-    played: list[PlayedEpisode] = []
-    keys: list[int] = []
-    packed: list[EpisodeFacts | None] = []
-    blobs: list[bytes | None] = []
-    for row in rows:
-        try:
-            one = _played(row)
-            facts = None if row.blob is None else _unpacked(row.blob, row.uuid)
-        except (StoreCorrupt, StoreTooNew) as error:
-            unreadable[row.uuid] = str(error)
-            continue
-        played.append(one)
-        keys.append(row.id)
-        packed.append(facts)
-        blobs.append(row.blob)
-    made: dict[str, MadePack] = {}
-    for at in _not_fitting(played, packed):
-        episode = played[at]
-        try:
-            facts = packed[at] = _made_anew(connection, keys[at], episode.id, episode)
-            made[episode.id] = MadePack(blobs[at], pack(facts))
-        except (StoreCorrupt, StoreTooNew, UnknownEpisode) as error:
-            packed[at] = None
-            unreadable[episode.id] = str(error)
-    found = [(one, facts) for one, facts in zip(played, packed, strict=True) if facts is not None]
-    unreadable |= _nameless(connection, set(ids) - {row.uuid for row in rows})
-    problems = tuple(Unreadable(name, problem) for name, problem in unreadable.items())
-    return ArchivePart(tuple(one for one, _ in found), tuple(facts for _, facts in found), problems), made
-
-
-def save_packs(connection: Connection, packs: Mapping[str, MadePack]) -> None:
-    """Keep packs that were made anew, by the ids of their episodes, where what was seen is still what is there."""
-    its_key = select(episodes.c.id).where(episodes.c.uuid == bindparam("name"))
-    stored = as_stored(connection, episode_packs.c.blob)
-    replace = (
-        update(episode_packs)
-        .where(episode_packs.c.episode_id == its_key.scalar_subquery(), stored == bindparam("seen"))
-        .values(blob=bindparam("new"))
-    )
-    # The lock keeps PostgreSQL from deleting the episode meanwhile; SQLite has one writer at a time.
-    present = its_key.add_columns(bindparam("new", type_=episode_packs.c.blob.type)).with_for_update(
-        read=True, key_share=True
-    )
-    add = insert_ignoring(connection, episode_packs, present)
-    for name, made in packs.items():
-        values: dict[str, Any] = {"name": name, "new": made.blob}
-        if made.seen is None:
-            connection.execute(add, values)
-        else:
-            connection.execute(replace, {**values, "seen": made.seen})
-
-
-def _rows(connection: Connection, ids: Sequence[str]) -> Sequence[AnyRow]:
-    return connection.execute(
-        select(
-            *(episodes.c[name] for name in _SHOWN),
-            microseconds(episodes.c.created_at).label("created_at"),
-            runs.c.uuid.label("run"),
-            as_stored(connection, episode_packs.c.blob).label("blob"),
-        )
-        .outerjoin(runs, runs.c.id == episodes.c.run_id)
+    rows = connection.execute(
+        select(*(episodes.c[name] for name in _SHOWN), runs.c.uuid.label("run"), episode_packs.c.blob)
+        .join(runs, runs.c.id == episodes.c.run_id)
         .outerjoin(episode_packs, episode_packs.c.episode_id == episodes.c.id)
         .where(episodes.c.uuid.in_(ids), *_PLAYED)
         .order_by(episodes.c.created_at, episodes.c.id)
     ).all()
+    found: list[tuple[PlayedEpisode, EpisodeFacts]] = []
+    unreadable: list[Unreadable] = []
+    made: dict[int, bytes] = {}
+    for row in rows:
+        try:
+            facts = None if row.blob is None else unpack(row.blob, _what(row.uuid))
+            if facts is None:
+                facts = _made_anew(connection, row.id, row.uuid)
+                made[row.id] = pack(facts)
+            found.append((_played(row), facts))
+        except (StoreCorrupt, StoreTooNew, UnknownEpisode) as error:
+            unreadable.append(Unreadable(row.uuid, str(error)))
+    return ArchivePart(tuple(p for p, _ in found), tuple(f for _, f in found), tuple(unreadable)), made
 
 
-def _unpacked(blob: bytes, episode_id: str) -> EpisodeFacts | None:
-    """The facts of a pack; None where it is of an older version or damaged. Raises StoreTooNew."""
-    try:
-        return unpack(blob, f"The reward facts of episode {episode_id}")
-    except StoreCorrupt:
-        return None
+def save_packs(connection: Connection, packs: dict[int, bytes]) -> None:
+    """Keep packs that were made anew, in place of older ones; episodes that are gone are passed over."""
+    for keys in in_parts(packs):
+        connection.execute(episode_packs.delete().where(episode_packs.c.episode_id.in_(keys)))
+        present = connection.scalars(select(episodes.c.id).where(episodes.c.id.in_(keys)))
+        rows = [{"episode_id": key, "blob": packs[key]} for key in present]
+        if rows:
+            connection.execute(insert_ignoring(connection, episode_packs), rows)
 
 
-def _not_fitting(played: Sequence[PlayedEpisode], packed: Sequence[EpisodeFacts | None]) -> list[int]:
-    """Where there are no facts, or not those of the episode."""
-    there = [at for at, facts in enumerate(packed) if facts is not None]
-    problems = misfits([played[at] for at in there], [facts for facts in packed if facts is not None])
-    fitting = {at for at, problem in zip(there, problems, strict=True) if not problem}
-    return [at for at in range(len(packed)) if at not in fitting]
-
-
-def _made_anew(connection: Connection, key: int, episode_id: str, recorded: _Recorded | PlayedEpisode) -> EpisodeFacts:
-    facts = facts_from_decisions(connection, key, episode_id, recorded.stop_reason)
-    (problem,) = misfits([recorded], [facts])
-    if problem:
-        raise damaged(f"Episode {episode_id}", ValueError(f"its decisions do not fit it: {problem}"))
-    return facts
-
-
-def _nameless(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Of ids under which nothing was found, those of episodes that are there: their id is no text."""
-    if not ids or connection.dialect.name != "sqlite":
-        return {}
-    stored = connection.scalars(select(as_stored(connection, episodes.c.uuid)).where(*_PLAYED))
-    problem = "An episode is stored under an id that is no text. Put back a copy of the database that is whole."
-    return {name: problem for name in map(decoded, stored) if name in ids}
+def _made_anew(connection: Connection, key: int, episode_id: str) -> EpisodeFacts:
+    reader = PayloadReader.of(connection, key, episode_id)
+    components = components_of(connection, decisions.c.episode_id == key)
+    reason = connection.scalar(select(episodes.c.stop_reason).where(episodes.c.id == key))
+    writer = FactsWriter()
+    for row in connection.execute(payloads(key).order_by(decisions.c.idx)):
+        payload = reader.payload(row.idx, row.blob)
+        before, after = facts_of(payload, reader.layout)
+        writer.add(
+            before,
+            after,
+            payload.unlocked,
+            env_reward=row.env_reward,
+            reward=row.reward,
+            step_end=row.step_end,
+            components=components[row.id],
+        )
+    return writer.facts(foreseen_end=reason is not None and StopReason(reason).is_foreseen)
 
 
 def _played(row: AnyRow) -> PlayedEpisode:
-    """Who played. Raises StoreCorrupt, StoreTooNew."""
     what = f"Episode {row.uuid}"
-    try:
-        if row.status not in _OVER:
-            raise ValueError(f"its status is {row.status!r}")
-        if row.run is None:
-            raise ValueError("its run is missing")
-        created_at = UtcTime.from_microseconds(row.created_at)
-    except UNFIT as error:
-        raise damaged(what, error) from error
     record = from_json(row.spec, _SpecRecord, what)
     if record.v > SPEC_VERSION:
         raise StoreTooNew(f"{what} was written by a newer Craftscope (format {record.v}). Update Craftscope to see it.")
@@ -243,7 +148,6 @@ def _played(row: AnyRow) -> PlayedEpisode:
         **columns_of(row),
         "id": row.uuid,
         "run_id": row.run,
-        "created_at": created_at,
         "policy_params": spec.policy.params,
         "world_episode": spec.world_episode,
         "env": spec.env,
@@ -251,3 +155,7 @@ def _played(row: AnyRow) -> PlayedEpisode:
         "max_actions_per_call": spec.max_actions_per_call,
     }
     return typed(fields, PlayedEpisode, what)
+
+
+def _what(episode_id: str) -> str:
+    return f"The reward facts of episode {episode_id}"

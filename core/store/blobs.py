@@ -63,7 +63,7 @@ def from_json(text: bytes, kind: type[T], what: str) -> T:
         except msgspec.DecodeError:
             return msgspec.convert(json.loads(text), kind)
     except (TypeError, ValueError, RecursionError) as error:
-        raise damaged(what, error) from error
+        raise _damaged(what, error) from error
 
 
 def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
@@ -74,7 +74,7 @@ def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(fields, kind)
     except (ValueError, RecursionError) as error:
-        raise damaged(what, error) from error
+        raise _damaged(what, error) from error
 
 
 class Dictionary:
@@ -116,11 +116,10 @@ def decompress(blob: bytes, what: str, dictionary: Dictionary | None = None) -> 
             raise zstandard.ZstdError("it announces an absurd size")
         return dictionary.decompress(blob) if dictionary else _tools.decompressor.decompress(blob)
     except (TypeError, MemoryError, zstandard.ZstdError) as error:
-        raise damaged(what, error) from error
+        raise _damaged(what, error) from error
 
 
-def damaged(what: str, error: Exception) -> StoreCorrupt:
-    """The error for something that is stored and cannot be read."""
+def _damaged(what: str, error: Exception) -> StoreCorrupt:
     return StoreCorrupt(
         f"{what} is stored but cannot be read ({error}). The rest of the database can still be used; put back a copy "
         "that is whole, or delete what is damaged."

@@ -30,7 +30,7 @@ _FILLED_FROM = "reward_filled_from"
 _REVISION = "tables_revision"
 _MOST_OF_A_NAME = 40
 _MOST_NAMED = 6
-_NARROW_PX = 72
+_NARROW_PX, _NARROW_HEADED_PX = 66, 72
 
 _ACHIEVEMENT_COLUMNS = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width="medium"),
@@ -48,8 +48,10 @@ _INVENTORY_COLUMNS = {
     "weight": st.column_config.NumberColumn("Each point more pays", help="Empty: the default for other entries."),
 }
 _NARROW_COLUMNS = {
-    "achievement": st.column_config.TextColumn("Achievement", disabled=True, width=126),
-    "weight": st.column_config.NumberColumn("Unlock", help="What the unlock pays. Empty: 1.0.", width=_NARROW_PX),
+    "achievement": st.column_config.TextColumn("Achievement", disabled=True, width=124),
+    "weight": st.column_config.NumberColumn(
+        "Unlock", help="What the unlock pays. Empty: 1.0.", width=_NARROW_HEADED_PX
+    ),
     "limit": st.column_config.NumberColumn(
         "Limit",
         help="How often an episode pays the unlock. Empty: once. 0: no limit.",

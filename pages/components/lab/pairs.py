@@ -36,8 +36,8 @@ _COLUMNS = {
     "second_returns": st.column_config.TextColumn("Its return", width=_RETURNS_PX),
 }
 _AGAINST_COLUMNS = _COLUMNS | {
-    "first": st.column_config.TextColumn("More achievements", width=_NAME_PX + 8, help="And how many"),
-    "second": st.column_config.TextColumn("Higher return", width=_NAME_PX + 8, help="And how many achievements"),
+    "first": st.column_config.TextColumn("More achievements", width=_NAME_PX + 14, help="And how many"),
+    "second": st.column_config.TextColumn("Higher return", width=_NAME_PX + 14, help="And how many achievements"),
 }
 
 
