@@ -57,17 +57,19 @@ def component_pay(table: ComponentTable, rows: Rows) -> tuple[ComponentPay, ...]
     """
     paid = table.values[rows]
     refuse_not_finite(paid, "payments")
-    exponent = exponents(paid.ravel())
-    totals = np.ldexp(paid, -exponent).sum(axis=0)
-    amount = float(np.abs(totals).sum())
-    order = np.argsort(-np.abs(totals), kind="stable")
+    exponent = exponents(paid)
+    scaled = np.ldexp(paid, -exponent).sum(axis=0)
+    amounts = np.abs(np.ldexp(scaled, exponent - exponent.max(initial=0)))  # in a unit that lets them be added
+    with np.errstate(over="ignore"):
+        totals = np.ldexp(scaled, exponent)
+    order = np.argsort(-amounts, kind="stable")
     return tuple(
         ComponentPay(
             kind=table.components[place][0],
             name=table.components[place][1],
-            total=float(np.ldexp(totals[place], exponent)),
-            mean=float(np.ldexp(totals[place] / len(rows), exponent)),
-            share=abs(float(totals[place])) / amount,
+            total=float(totals[place]),
+            mean=float(np.ldexp(scaled[place] / len(rows), exponent[place])),
+            share=float(amounts[place] / amounts.sum()),
         )
         for place in map(int, order)
         if totals[place] != 0

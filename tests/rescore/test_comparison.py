@@ -10,10 +10,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from core.facts import PlayedEpisode
-from core.rescore import RankChange, SwappedPair, advantages, compare
-from core.rescore.comparison import ranks
-from core.types import EnvConfig, Limits, StopReason
+from core.errors import InvalidInput
+from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
+from core.facts.columns import FactColumns
+from core.rescore import RankChange, Scores, SwappedPair, advantages, compare, ranks, responsible, swaps
+from core.types import EnvConfig, Limits, StateFacts, StopReason
 
 PLAYED = PlayedEpisode(
     id="e",
@@ -111,3 +112,71 @@ def test_advantages_that_change_sign_are_listed_and_lonely_episodes_counted():
 def test_nothing_to_compare_is_no_problem():
     comparison = compare([], np.zeros(0), np.zeros(0))
     assert (comparison.ranks, comparison.swaps, comparison.n_pairs) == ((), (), 0)
+
+
+OUTLIERS = [1e10, -1e10, 1e15, -1e300]
+
+
+@pytest.mark.parametrize("outlier", OUTLIERS)
+def test_an_outlier_leaves_the_others_their_ranks(outlier: float):
+    found = ranks(np.array([outlier, 0.3, 0.9, 1.1]))
+    assert (found[1:] - found[3]).tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("outlier", OUTLIERS)
+def test_an_outlier_of_their_world_leaves_the_others_their_swaps(outlier: float):
+    found = swaps(played(*[("run", 1)] * 4), np.array([outlier, 1, 200, 3]), np.array([outlier, 300, 2, 1]))
+    assert [(pair.ahead, pair.behind) for pair in found.swaps] == [(2, 1), (3, 1)]
+    assert found.n_swaps == 2
+
+
+def test_an_outlier_of_their_group_leaves_the_others_their_advantages():
+    found = advantages(played(*[("run", 1)] * 4), np.array([1e15, -1e15, 0.0, 1e6]))
+    assert np.sign(found).tolist() == [1, -1, -1, 1]
+
+
+def test_advantages_of_huge_returns_are_those_of_small_ones():
+    episodes = played(*[("run", 1)] * 4)
+    small = advantages(episodes, np.array([1.0, 2.0, 3.0, 5.0]))
+    for size in (1e100, 1e160, 3e307):
+        assert np.allclose(advantages(episodes, np.array([1.0, 2.0, 3.0, 5.0]) * size), small)
+
+
+def test_the_largest_numbers_are_compared_as_others_are():
+    largest = float(np.finfo(np.float64).max)
+    comparison = compare(played(*[("run", 1)] * 3), np.array([largest, -largest, 0]), np.array([-largest, largest, 0]))
+    assert (comparison.n_swaps, len(comparison.ranks)) == (3, 2)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_return_that_is_no_finite_number_is_refused(wrong: float):
+    episodes, sound, damaged = played(*[("run", 1)] * 3), np.arange(3.0), np.array([1.0, wrong, 2.0])
+    for call in (
+        lambda: ranks(damaged),
+        lambda: advantages(episodes, damaged),
+        lambda: swaps(episodes, sound, damaged),
+        lambda: compare(episodes, damaged, sound),
+    ):
+        with pytest.raises(InvalidInput, match="Of 3 returns.*, 1 is no finite number"):
+            call()
+
+
+def test_decisions_that_change_are_named_beside_one_that_earns_a_fortune():
+    columns = FactColumns([_facts(30)])
+    before = Scores(None, np.array([1e15, *[1.0] * 29]), np.array([1e15]))
+    after = Scores(None, np.array([1e15 + 4, *[1.5] * 28, 2.0]), np.array([1e15]))
+    assert responsible(columns, 0, before, after, most=3) == (29, 1, 2)  # 4 is rounding of 1e15
+
+
+def test_decisions_whose_rewards_are_no_finite_numbers_are_refused():
+    columns = FactColumns([_facts(2)])
+    sound, damaged = (Scores(None, np.array(rewards), np.zeros(1)) for rewards in ([1.0, 2.0], [1.0, np.inf]))
+    with pytest.raises(InvalidInput, match="Of 2 rewards after, 1 is no finite number"):
+        responsible(columns, 0, sound, damaged)
+
+
+def _facts(n_decisions: int) -> EpisodeFacts:
+    writer = FactsWriter()
+    for _ in range(n_decisions):
+        writer.add(StateFacts(), StateFacts(), [])
+    return writer.facts()

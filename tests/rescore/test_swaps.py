@@ -52,3 +52,25 @@ def test_what_differs_by_rounding_does_not_swap():
     for members in (many, many[:10]):
         _, n_swaps, _ = swapped_pairs([members], before, before[::-1].copy(), most=10)
         assert n_swaps == 0
+
+
+@pytest.mark.parametrize("n_episodes", [40, 64, 65, 200])
+@pytest.mark.parametrize("outlier", [1e12, -1e12])
+def test_an_outlier_hides_no_swap_in_small_and_in_large_worlds(n_episodes: int, outlier: float):
+    draw = np.random.default_rng(n_episodes)
+    before, after = draw.integers(0, 30, n_episodes) / 10, draw.integers(0, 30, n_episodes) / 10
+    before[7] = after[7] = outlier
+    members = np.arange(n_episodes, dtype=np.int64)
+    expected = one_by_one([members], before, after)
+    pairs, n_swaps, _ = swapped_pairs([members], before, after, most=25)
+    assert n_swaps == len(expected) > 100
+    assert np.allclose(np.min(np.abs(pairs[2:]), axis=0), expected[:25])
+
+
+def test_small_and_large_worlds_agree_on_what_is_equal():
+    """Two and two of them are on one level."""
+    for n_episodes in (50, 64, 66, 80):
+        values = np.array([at * 0.9e-9 for at in range(n_episodes)])
+        members = np.arange(n_episodes, dtype=np.int64)
+        _, n_swaps, n_pairs = swapped_pairs([members], values, -values, most=10)
+        assert n_swaps == n_pairs - n_episodes // 2

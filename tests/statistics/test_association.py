@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from core.errors import InvalidInput
 from core.statistics import NoCorrelation, SeedBootstrap, rank_correlation
 from core.statistics.association import _resampled
 
@@ -75,3 +76,31 @@ def test_ten_thousand_episodes_take_about_half_a_second():
     started = time.process_time()
     rank_correlation(first, second, np.arange(10_000))
     assert time.process_time() - started < 3.0
+
+
+def test_values_that_differ_by_rounding_are_ties():
+    draw = np.random.default_rng(2)
+    first = draw.integers(0, 4, 40) / 10
+    second = draw.integers(0, 4, 40).astype(float)
+    noisy = first + draw.normal(size=40) * 1e-14
+    assert rank_correlation(noisy, second, np.arange(40)) == rank_correlation(first, second, np.arange(40))
+    assert rank_correlation(second, noisy, np.arange(40)) == rank_correlation(second, first, np.arange(40))
+
+
+def test_what_differs_by_rounding_only_is_constant():
+    found = rank_correlation(np.array([0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2, 0.3]), np.arange(5.0), np.arange(5))
+    assert (found.value, found.problem) == (None, NoCorrelation.FIRST_IS_CONSTANT)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_no_finite_number_is_refused(wrong: float):
+    damaged = np.array([1.0, wrong, wrong, 4.0])
+    with pytest.raises(InvalidInput, match="Of 4 first values, 2 are no finite numbers"):
+        rank_correlation(damaged, np.arange(4.0), np.arange(4))
+    with pytest.raises(InvalidInput, match="Of 4 second values, 2 are no finite numbers"):
+        rank_correlation(np.arange(4.0), damaged, np.arange(4))
+
+
+def test_huge_values_have_ranks_like_others():
+    found = rank_correlation(np.array([1e308, -1e308, 3.0, 4.0]), np.array([4.0, 1.0, 2.0, 3.0]), np.arange(4))
+    assert found.value == pytest.approx(1)
