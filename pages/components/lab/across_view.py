@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.errors import StoreError
+from core.errors import InvalidInput, StoreError
 from core.rescore import Stored
 from core.statistics import HUMAN, RANDOM, Difference, PublishedRow, Rows, SeedOverlap, Summary, published_rows
 from core.types import RewardConfig
@@ -65,7 +65,7 @@ def show_across(stored: Stored) -> None:
         return
     try:
         _show_chosen(stored, key, chosen)
-    except StoreError as error:
+    except (StoreError, InvalidInput) as error:
         stop_with("The comparison cannot be read", error)
 
 

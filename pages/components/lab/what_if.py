@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from core.errors import InvalidReward
+from core.errors import InvalidInput
 from core.rescore import Stored
 from core.rewards import checked
 from core.store import SavedReward
@@ -73,7 +73,7 @@ def _show_results(
         return
     try:
         result = rescored(chosen, edited.config, compared_with)
-    except InvalidReward as error:  # a saved configuration of a strategy that this Craftscope does not have
+    except InvalidInput as error:  # a strategy that this Craftscope does not have, or returns that are no numbers
         st.error("These two cannot be compared.")
         st.text(shown(str(error), 500))
         return
