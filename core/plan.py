@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import reprlib
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +20,7 @@ from typing import Any, cast
 from core import __version__
 from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
+from core.params import quoted
 from core.policies import checked_policy
 from core.rewards import checked
 from core.types import Budget, EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
@@ -46,7 +46,7 @@ def parse_seeds(text: object, max_count: int = MAX_SEEDS) -> tuple[int, ...]:
     Raises InvalidSeeds, naming the entry, where one cannot be read, and where there are none or over `max_count`.
     """
     if not isinstance(text, str):
-        raise InvalidSeeds(f"The seeds are {reprlib.repr(text)}; write them as text, {_EXAMPLE}.")
+        raise InvalidSeeds(f"The seeds are {quoted(text)}; write them as text, {_EXAMPLE}.")
     ranges = [_seed_range(entry, number) for number, entry in enumerate(_seed_entries(text), start=1)]
     if not ranges:
         raise InvalidSeeds(f"No seed is given; write seeds and ranges, {_EXAMPLE}.")
@@ -81,7 +81,7 @@ def _seed_entries(text: str) -> Iterator[str]:
 
 
 def _seed_range(entry: str, number: int) -> tuple[int, int]:
-    shown = reprlib.repr(entry)
+    shown = quoted(entry)
     match = _SEED_OR_RANGE.fullmatch(entry)
     if match is None:
         raise InvalidSeeds(
@@ -207,7 +207,7 @@ def checked_budget(budget: Budget) -> Budget:
     if cost is not None and (
         isinstance(cost, bool) or not isinstance(cast(object, cost), Real) or not 0 < cost <= MAX_CAP
     ):
-        raise InvalidConfig(f"max_cost_usd is {reprlib.repr(cost)}; give US dollars above 0, at most {MAX_CAP:,}.")
+        raise InvalidConfig(f"max_cost_usd is {quoted(cost)}; give US dollars above 0, at most {MAX_CAP:,}.")
     return Budget(
         max_calls=None if budget.max_calls is None else _positive(budget.max_calls, "max_calls"),
         max_tokens=None if budget.max_tokens is None else _positive(budget.max_tokens, "max_tokens"),
@@ -231,7 +231,7 @@ def _spec(plan: LaunchPlan, seed: int, index: int, engine_version: str) -> Episo
 
 def _require(value: object, kind: type[Any], where: str) -> None:
     if not isinstance(value, kind):
-        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give a {kind.__name__} of core.")
+        raise InvalidConfig(f"{where} is {quoted(value)}; give a {kind.__name__} of core.")
 
 
 def _checked_env(env: EnvConfig) -> EnvConfig:
@@ -241,7 +241,7 @@ def _checked_env(env: EnvConfig) -> EnvConfig:
 
 def _checked_seeds(given: Iterable[int]) -> tuple[int, ...]:
     if isinstance(given, str | bytes) or not isinstance(cast(object, given), Iterable):
-        raise InvalidSeeds(f"seeds is {reprlib.repr(given)}; give whole numbers in a tuple, or ask `parse_seeds`.")
+        raise InvalidSeeds(f"seeds is {quoted(given)}; give whole numbers in a tuple, or ask `parse_seeds`.")
     seeds = tuple(given)
     if not seeds:
         raise InvalidSeeds("No seed is chosen; choose at least one.")
@@ -263,7 +263,7 @@ def _checked_run_id(run_id: object) -> str:
         or len(run_id) > MAX_TEXT
     ):
         raise InvalidConfig(
-            f"The run id is {reprlib.repr(run_id)}; give 1 to {MAX_TEXT} printable characters without outer spaces, "
+            f"The run id is {quoted(run_id)}; give 1 to {MAX_TEXT} printable characters without outer spaces, "
             "or none, and one is made."
         )
     return run_id
@@ -271,7 +271,7 @@ def _checked_run_id(run_id: object) -> str:
 
 def _checked_name(name: object) -> str:
     if not isinstance(name, str):
-        raise InvalidConfig(f"The name is {reprlib.repr(name)}; give a text, which may be empty.")
+        raise InvalidConfig(f"The name is {quoted(name)}; give a text, which may be empty.")
     if len(name) > MAX_TEXT:
         raise InvalidConfig(f"The name has {len(name):,} characters; give at most {MAX_TEXT}.")
     return name.strip()
@@ -282,19 +282,19 @@ def _on_done(value: object) -> OnDone:
         return OnDone(value)
     except ValueError as error:
         accepted = " or ".join(f'"{choice.value}"' for choice in OnDone)
-        raise InvalidConfig(f"on_done is {reprlib.repr(value)}; give {accepted}.") from error
+        raise InvalidConfig(f"on_done is {quoted(value)}; give {accepted}.") from error
 
 
 def _positive(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MAX_CAP:
-        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give a whole number from 1 to {MAX_CAP:,}.")
+        raise InvalidConfig(f"{where} is {quoted(value)}; give a whole number from 1 to {MAX_CAP:,}.")
     return int(value)
 
 
 def _seconds(value: object, where: str) -> float:
     # The comparison is false for NaN too.
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < cast(float, value) <= MAX_CAP:
-        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give a number of seconds above 0, at most {MAX_CAP:,}.")
+        raise InvalidConfig(f"{where} is {quoted(value)}; give a number of seconds above 0, at most {MAX_CAP:,}.")
     return float(value)
 
 
@@ -328,7 +328,7 @@ def parse_ops(ops: object) -> tuple[Op, ...]:
     """
     if not isinstance(ops, list | tuple) or not ops:
         raise InvalidInput(
-            f"ops is {reprlib.repr(cast(object, ops))}; give a list that is not empty, such as {_OPS_EXAMPLE}."
+            f"ops is {quoted(cast(object, ops))}; give a list that is not empty, such as {_OPS_EXAMPLE}."
         )
     items = cast(Sequence[object], ops)
     most = Limits().max_ops
@@ -380,7 +380,7 @@ def _op(item: object, index: int) -> Op:
     if op is None:
         hint = did_you_mean(name, _OP_NAMES) if isinstance(name, str) else ""
         raise InvalidInput(
-            f"ops[{index}] is {reprlib.repr(cast(object, item))}{hint or '.'} Give one of {', '.join(_OP_NAMES)}, "
+            f"ops[{index}] is {quoted(cast(object, item))}{hint or '.'} Give one of {', '.join(_OP_NAMES)}, "
             'or an object whose "type" or "op" is one of them.'
         )
     return op

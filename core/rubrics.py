@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from core.errors import InvalidConfig, did_you_mean
+from core.params import quoted
 
 RUBRICS_DIR = Path(__file__).resolve().parents[1] / "rubrics"
 RUBRIC_NAMES = ("outcome", "events")
@@ -103,7 +103,7 @@ def _fields(value: object, where: str, names: Iterable[str]) -> dict[str, object
     """The object's fields; exactly `names` have to be there."""
     expected = tuple(names)
     if not isinstance(value, dict):
-        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give an object with {', '.join(expected)}.")
+        raise InvalidConfig(f"{where} is {quoted(value)}; give an object with {', '.join(expected)}.")
     found = cast(dict[str, object], value)
     for name in found:
         if name not in expected:
@@ -118,7 +118,7 @@ def _fields(value: object, where: str, names: Iterable[str]) -> dict[str, object
 def _criteria(value: object, where: str) -> tuple[Criterion, ...]:
     items = cast(list[object], value) if isinstance(value, list) else []
     if not items:
-        raise InvalidConfig(f"{where} is {reprlib.repr(cast(object, value))}; give a list of at least one criterion.")
+        raise InvalidConfig(f"{where} is {quoted(cast(object, value))}; give a list of at least one criterion.")
     criteria = tuple(_criterion(item, f"{where}[{i}]") for i, item in enumerate(items))
     first_with: dict[str, int] = {}
     for i, criterion in enumerate(criteria):
@@ -146,7 +146,7 @@ def _criterion(value: object, where: str) -> Criterion:
 def _weight(value: object, where: str) -> float:
     # The comparison is false for NaN too, which Python's JSON reader lets through.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give a number above 0 and at most 1.")
+        raise InvalidConfig(f"{where} is {quoted(value)}; give a number above 0 and at most 1.")
     return float(value)
 
 
@@ -160,5 +160,5 @@ def _aggregation(value: object, where: str) -> str:
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InvalidConfig(f"{where} is {reprlib.repr(value)}; give a text that is not empty.")
+        raise InvalidConfig(f"{where} is {quoted(value)}; give a text that is not empty.")
     return value.strip()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from core.errors import InvalidInput
-from core.params import integer, kind_of, number
+from core.params import integer, kind_of, number, quoted
 
 
 def _of(rule: str, made: Any) -> Any:
@@ -155,4 +154,4 @@ class AuditThresholds:
         for spec in fields(self):
             value: object = getattr(self, spec.name)
             if kind_of(spec).read(value) is None:
-                raise InvalidInput(f'The threshold "{spec.name}" is {reprlib.repr(value)}; it must be {kind_of(spec)}.')
+                raise InvalidInput(f'The threshold "{spec.name}" is {quoted(value)}; it must be {kind_of(spec)}.')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from core.env.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.env.simulation import AGENT_SIZE
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds
+from core.params import quoted
 
 _COUNTS = (ITEMS, ACHIEVEMENTS)
 
@@ -68,7 +68,7 @@ class CrafterVectorEnv(SyncVectorEnv):
         no environment has moved then."""
         given = list(actions) if np.ndim(actions) == 1 else None
         if given is None or len(given) != self.num_envs:
-            raise InvalidInput(f"The actions are {reprlib.repr(actions)}; give {self.num_envs}, one an environment.")
+            raise InvalidInput(f"The actions are {quoted(actions)}; give {self.num_envs}, one an environment.")
         return super().step(np.array([checked_action(action) for action in given]))
 
     def _checked_seeds(self, seed: Any) -> list[int | None]:
@@ -85,7 +85,7 @@ class CrafterVectorEnv(SyncVectorEnv):
         checked = np.asarray(mask)
         if checked.shape != (self.num_envs,) or checked.dtype != np.bool_ or not checked.any():
             raise InvalidConfig(
-                f"The reset mask is {reprlib.repr(mask)}; give {self.num_envs} truth values, one or more of them true."
+                f"The reset mask is {quoted(mask)}; give {self.num_envs} truth values, one or more of them true."
             )
         return checked
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import asdict
 from typing import Any
 
 from core.errors import InvalidConfig, did_you_mean
-from core.params import read_params
+from core.params import quoted, read_params
 from core.policies.base import (
     HISTORY_LENGTH,
     OUT_OF_BUDGET,
@@ -97,7 +96,7 @@ def checked_policy(spec: PolicySpec) -> PolicySpec:
 
 def _read(spec: object) -> tuple[PolicyKind, Any]:
     if not isinstance(spec, PolicySpec):
-        raise InvalidConfig(f"The policy is {reprlib.repr(spec)}; give a PolicySpec, such as PolicySpec('random').")
+        raise InvalidConfig(f"The policy is {quoted(spec)}; give a PolicySpec, such as PolicySpec('random').")
     kind = _kind(spec.name)
     return kind, read_params(kind.params, spec.params, policy=kind.name)
 
@@ -105,12 +104,10 @@ def _read(spec: object) -> tuple[PolicyKind, Any]:
 def _kind(name: object) -> PolicyKind:
     if not isinstance(name, str):
         raise InvalidConfig(
-            f"The policy's name is {reprlib.repr(name)} and not a text; choose one of: {', '.join(POLICIES)}."
+            f"The policy's name is {quoted(name)} and not a text; choose one of: {', '.join(POLICIES)}."
         )
     kind = POLICIES.get(name.strip().casefold())
     if kind is None:
         hint = did_you_mean(name, POLICIES) or "."
-        raise InvalidConfig(
-            f'There is no policy "{reprlib.repr(name)[1:-1]}"{hint} Choose one of: {", ".join(POLICIES)}.'
-        )
+        raise InvalidConfig(f'There is no policy "{quoted(name)[1:-1]}"{hint} Choose one of: {", ".join(POLICIES)}.')
     return kind

@@ -3,7 +3,8 @@ in words, with the strategy's name and where it happened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from numbers import Real
@@ -26,14 +27,19 @@ _PLAIN = (int, float)
 _NUMBERS = ("delta", "weight", "value")
 
 
+@contextmanager
+def failing_as(what: str, advice: str) -> Generator[None]:
+    """Whatever foreign code raises in here becomes an InvalidReward: what failed, how, and what to do."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  anybody may write a strategy, and it may raise anything
+        raise InvalidReward(f"{what}: {_failure(error)} {advice}") from error
+
+
 def made(kind: type[Strategy[Any]], config: RewardConfig, params: Any) -> Strategy[Any]:
     """The strategy. Raises InvalidReward where it cannot be made."""
-    try:
+    with failing_as(f'The strategy "{kind.name}" cannot be made', "Mend its `__init__`."):
         return kind(config, params)
-    except Exception as error:  # noqa: BLE001  foreign code
-        raise InvalidReward(
-            f'The strategy "{kind.name}" cannot be made: {failure(error)} Mend its `__init__`.'
-        ) from error
 
 
 def paid_components(
@@ -44,10 +50,8 @@ def paid_components(
     Raises InvalidReward where the strategy fails or yields something else.
     """
     where = f'The strategy "{strategy.name}" at decision {decision}'
-    try:
+    with failing_as(f"{where} failed", "Mend its `components`."):
         given: tuple[object, ...] = tuple(islice(strategy.components(change, credits), MOST_COMPONENTS + 1))
-    except Exception as error:  # noqa: BLE001  foreign code
-        raise InvalidReward(f"{where} failed: {failure(error)} Mend its `components`.") from error
     if len(given) > MOST_COMPONENTS:
         raise InvalidReward(f"{where} yields more than {MOST_COMPONENTS:,} components; let its `components` end.")
     parts = tuple(_component(part, where) for part in given)
@@ -63,13 +67,11 @@ def paid_values(strategy: Strategy[Any], columns: FactColumns) -> NDArray[np.flo
     """
     where = f'The strategy "{strategy.name}"'
     n = columns.n_decisions
-    try:
-        with np.errstate(all="ignore"):  # of what is no number, the sentence below says so
-            given: Any = strategy.values(columns)
-    except Exception as error:  # noqa: BLE001  foreign code
-        raise InvalidReward(
-            f"{where} failed at scoring all {n:,} decisions at once: {failure(error)} Mend its `values`."
-        ) from error
+    with (
+        failing_as(f"{where} failed at scoring all {n:,} decisions at once", "Mend its `values`."),
+        np.errstate(all="ignore"),  # of what is no number, the sentence below says so
+    ):
+        given: Any = strategy.values(columns)
     if given is None:
         return None
     if not _is_column(given, n):
@@ -86,7 +88,7 @@ def paid_values(strategy: Strategy[Any], columns: FactColumns) -> NDArray[np.flo
     return values
 
 
-def failure(error: Exception) -> str:
+def _failure(error: Exception) -> str:
     """What foreign code raised, as a sentence that ends."""
     try:
         said = " ".join(str(error).split()).encode("utf-8", "replace").decode("utf-8")

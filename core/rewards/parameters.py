@@ -10,7 +10,7 @@ from typing import Any
 from core.errors import InvalidReward, did_you_mean
 from core.params import Kind, Number, OneOf, Whole, Words, kind_of, quoted
 from core.rewards.base import VERSION_PARAM, Strategy
-from core.rewards.guard import failure
+from core.rewards.guard import failing_as
 from core.rewards.readers import read_named, read_text, read_whole, whole_characters, without_fraction
 
 
@@ -30,12 +30,9 @@ def plain_params(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> dic
 
 
 def _record(strategy: type[Strategy[Any]], values: Mapping[str, Any]) -> Any:
-    try:
+    # Its own code may refuse what its fields allow.
+    with failing_as(f'The strategy "{strategy.name}" does not take these parameters', "Give others."):
         return strategy.params_type(**values)
-    except Exception as error:  # noqa: BLE001  a strategy's own code may refuse what its fields allow, with any error
-        raise InvalidReward(
-            f'The strategy "{strategy.name}" does not take these parameters: {failure(error)} Give others.'
-        ) from error
 
 
 def _values(strategy: type[Strategy[Any]], given: Mapping[str, Any]) -> dict[str, int | float | str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Final, TypeVar
 
 from core.errors import InvalidInput
+from core.params import quoted
 
 Value = TypeVar("Value")
 
@@ -17,14 +17,14 @@ _A_QUERY: Final = 500
 def text(value: object, what: str) -> str:
     """A text. Raises InvalidInput, which calls it `what`."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{what} is {reprlib.repr(value)}; give a text.")
+        raise InvalidInput(f"{what} is {quoted(value)}; give a text.")
     return value
 
 
 def whole(value: object, what: str) -> int:
     """A whole number, of any integer type. Raises InvalidInput, which calls it `what`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InvalidInput(f"{what} is {reprlib.repr(value)}; give a whole number.")
+        raise InvalidInput(f"{what} is {quoted(value)}; give a whole number.")
     return int(value)
 
 

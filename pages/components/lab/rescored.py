@@ -12,6 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.facts import PlayedEpisode
+from core.numbers import is_equal
 from core.rescore import (
     Comparison,
     Scores,
@@ -36,7 +37,6 @@ REWARDS = "reward configurations"
 
 _KEPT = "lab_rescored"
 _MOST_BREAKDOWNS = 8
-_ROUNDING = 1e-9
 
 
 @dataclass
@@ -83,8 +83,7 @@ class Rescored:
     @property
     def changes_nothing(self) -> bool:
         """Whether every decision earns what it earned before."""
-        largest = max(1.0, float(np.max(np.abs(self.before.rewards), initial=0.0)))
-        return bool(np.all(np.abs(self.after.rewards - self.before.rewards) <= _ROUNDING * largest))
+        return bool(np.all(is_equal(self.before.rewards, self.after.rewards)))
 
     @property
     def against_achievements(self) -> Swaps:
@@ -105,8 +104,7 @@ class Rescored:
     def n_changed(self, at: int) -> int:
         """How many of its decisions earn something else."""
         its = self.stored.columns.decisions_of(at)
-        largest = max(1.0, float(np.max(np.abs(self.before.rewards[its]), initial=0.0)))
-        return int(np.sum(np.abs(self.after.rewards[its] - self.before.rewards[its]) > _ROUNDING * largest))
+        return int(np.sum(~is_equal(self.before.rewards[its], self.after.rewards[its])))
 
     def parts_before(self, at: int) -> tuple[RewardBreakdown, ...]:
         """What each decision earned before, in parts. Raises StoreError.
@@ -118,7 +116,7 @@ class Rescored:
         parts = self._parts(at, store().episode(self.episodes[at].id).spec.reward)
         logged = self.before.rewards[self.stored.columns.decisions_of(at)]
         totals = np.array([part.total for part in parts])
-        if np.all(np.abs(totals - logged) <= _ROUNDING * np.maximum(1.0, np.abs(logged))):
+        if np.all(is_equal(totals, logged)):
             return parts
         return tuple(decision.reward for decision in store().load_episode(self.episodes[at].id).decisions)
 
