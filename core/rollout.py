@@ -11,7 +11,7 @@ import math
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -43,6 +43,7 @@ from core.types import (
     Outcome,
     PolicyReply,
     QueuedEpisode,
+    RewardBreakdown,
     Spent,
     StateFacts,
     StateRecord,
@@ -169,7 +170,7 @@ def run_episode(
 ) -> Episode:
     """Play one world from reset to its end.
 
-    A policy or environment that fails is data: the episode's outcome says so, and what came before is kept.
+    A policy, environment or reward strategy that fails is data: the outcome says so, and what came before is kept.
     With `on_error="raise"` it is recorded all the same and then raised as RolloutError (kind and detail).
     Errors of the recorder are not the episode's and are raised as they are. An episode that executed no step is an
     error outcome unless it was aborted.
@@ -183,9 +184,7 @@ def run_episode(
             loop.play_decision()
     except _Stop as stop:
         outcome = loop.outcome(stop)
-    recorder.finish(outcome)
-    if on_error == "raise" and outcome.error is not None:
-        raise RolloutError(outcome.stop_reason.value, outcome.error.detail)
+    _finish(recorder, outcome, on_error)
     return Episode(
         id=episode_id or uuid.uuid4().hex,
         run_id=run_id or uuid.uuid4().hex,
@@ -220,13 +219,17 @@ def run_rollout(
     queued = QueuedEpisode(episode_id, spec)
     while True:
         recorder = recorder_for(queued)
+        try:
+            shaper = _shaper(queued.spec)
+        except _Stop as stop:
+            return (*episodes, _not_begun(queued, run_id, recorder, stop, on_error))
         policy = make_policy(spec.policy, seed=spec.policy_seed, max_actions=spec.max_actions_per_call)
         with closing(policy):
             episode = run_episode(
                 queued.spec,
                 env,
                 policy,
-                RewardShaper(queued.spec.reward),
+                shaper,
                 recorder,
                 clock,
                 should_stop,
@@ -240,6 +243,25 @@ def run_rollout(
         if spec.on_done is not OnDone.RESET or not world_over or usage.reached_before_decision():
             return tuple(episodes)
         queued = _next_world(queued)
+
+
+def _shaper(spec: EpisodeSpec) -> RewardShaper:
+    with _failing_as(StopReason.REWARD_ERROR):
+        return RewardShaper(spec.reward)
+
+
+def _not_begun(queued: QueuedEpisode, run_id: str, recorder: Recorder, stop: _Stop, on_error: OnError) -> Episode:
+    """An episode that failed before its world was made."""
+    started_at = datetime.now(UTC)
+    outcome = Outcome(stop.reason, started_at, stop.error)
+    _finish(recorder, outcome, on_error)
+    return Episode(queued.id, run_id, queued.spec, None, (), started_at, outcome)
+
+
+def _finish(recorder: Recorder, outcome: Outcome, on_error: OnError) -> None:
+    recorder.finish(outcome)
+    if on_error == "raise" and outcome.error is not None:
+        raise RolloutError(outcome.stop_reason.value, outcome.error.detail)
 
 
 def _next_world(queued: QueuedEpisode) -> QueuedEpisode:
@@ -320,6 +342,7 @@ class _Loop:
         if stop is None:
             stop = _unusable(reply) or self._act(reply, steps, spans)
         after = steps[-1].state.facts if steps else before
+        reward, stop = self._score(before, after, steps, stop)
         unlocked = tuple(n for n, got in after.achievements.items() if got and not before.achievements.get(n, False))
         decision = Decision(
             index=len(self.decisions),
@@ -328,12 +351,7 @@ class _Loop:
             steps=tuple(steps),
             not_executed=reply.actions[len(steps) :],
             before=before,
-            reward=self.shaper.score(
-                before,
-                after,
-                env_reward=math.fsum(step.env_reward for step in steps),
-                is_end=self._is_end(stop),
-            ),
+            reward=reward,
             unlocked=unlocked,
             unique_unlocked=tuple(name for name in unlocked if name not in self._seen),
             timing=Timing(asked_s, answered_s, tuple(spans), self.now()),
@@ -347,6 +365,19 @@ class _Loop:
         self.recorder.record(decision)
         if stop is not None:
             raise stop
+
+    def _score(
+        self, before: StateFacts, after: StateFacts, steps: Sequence[Step], stop: _Stop | None
+    ) -> tuple[RewardBreakdown, _Stop | None]:
+        """What the decision earned, and why the episode stops: a strategy that fails pays nothing and stops it."""
+        try:
+            with _failing_as(StopReason.REWARD_ERROR):
+                env_reward = math.fsum(step.env_reward for step in steps)
+                return self.shaper.score(before, after, env_reward=env_reward, is_end=self._is_end(stop)), stop
+        except _Stop as failed:
+            config = self.shaper.config
+            first = stop if stop is not None and stop.error is not None else failed
+            return RewardBreakdown(config.strategy, config.effective_lambda), first
 
     def _is_end(self, stop: _Stop | None) -> bool:
         """Whether the decision that was just executed is known to be the last one."""
@@ -438,7 +469,7 @@ def _failing_as(reason: StopReason) -> Generator[None]:
         yield
     except PolicyError as error:
         raise _Stop(reason, EpisodeError(error.kind, error.detail)) from error
-    except Exception as error:  # noqa: BLE001  a failing policy or environment is data, whatever it raises
+    except Exception as error:  # noqa: BLE001  what fails in an episode is data, whatever it raises
         raise _Stop(reason, _described(error)) from error
 
 
@@ -446,7 +477,13 @@ def _described(error: Exception) -> EpisodeError:
     kind = type(error).__name__
     detail = str(error) or "It gave no message."
     if isinstance(error, CraftscopeError):
-        return EpisodeError(kind, detail)
+        return EpisodeError(kind, detail, _where(error.__cause__))
+    return EpisodeError(kind, f"{kind}: {detail}", _where(error))
+
+
+def _where(error: BaseException | None) -> str:
+    """The last lines of what was running; empty for an error of our own, whose sentence says it all."""
+    if error is None or isinstance(error, CraftscopeError):
+        return ""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
-    where = "\n".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
-    return EpisodeError(kind, f"{kind}: {detail}", where)
+    return "\n".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)

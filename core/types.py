@@ -56,6 +56,7 @@ class StopReason(StrEnum):
     INVALID_ACTION = "invalid_action"  # no valid action was left in the call
     POLICY_ERROR = "policy_error"
     ENV_ERROR = "env_error"
+    REWARD_ERROR = "reward_error"  # the reward strategy failed
     ABORTED = "aborted"
     INTERRUPTED = "interrupted"  # the process died
 
@@ -76,7 +77,13 @@ class StopReason(StrEnum):
         return self in _FORESEEN
 
 
-_FAILURES = (StopReason.NO_TOOL_CALL, StopReason.INVALID_ACTION, StopReason.POLICY_ERROR, StopReason.ENV_ERROR)
+_FAILURES = (
+    StopReason.NO_TOOL_CALL,
+    StopReason.INVALID_ACTION,
+    StopReason.POLICY_ERROR,
+    StopReason.ENV_ERROR,
+    StopReason.REWARD_ERROR,
+)
 _FORESEEN = (
     StopReason.TERMINATED,
     StopReason.TRUNCATED,

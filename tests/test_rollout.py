@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,8 @@ from core.env.rules import ACTIONS
 from core.errors import PolicyError, RolloutError
 from core.policies import BudgetSpent
 from core.policies.tools import RawCall, read_tool_calls
-from core.rewards import RewardShaper
+from core.rewards import STRATEGIES, RewardComponent, RewardShaper
+from core.rewards.base import Change, NoParams, Strategy
 from core.rollout import NoRecorder, run_episode, run_rollout
 from core.types import (
     Decision,
@@ -271,6 +272,74 @@ def test_a_world_that_cannot_be_made_is_data_too():
     assert episode.stop_reason is StopReason.ENV_ERROR
     assert episode.initial is None
     assert notes.told == ["finish"]
+
+
+class Fickle(Strategy[NoParams]):
+    """Fails where a test says so; pays 1 for every decision before."""
+
+    name, version, label, description = "fickle", 1, "Fickle", "Fails where a test says so."
+    fails_at = 2
+
+    def __init__(self, config: RewardConfig, params: NoParams) -> None:
+        super().__init__(config, params)
+        self._scored = 0
+        if self.fails_at < 0:
+            raise RuntimeError("no table")
+
+    def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
+        self._scored += 1
+        if self._scored > self.fails_at:
+            raise ZeroDivisionError("nothing was collected")
+        yield RewardComponent("bonus", "step", 1, 1.0, 1.0)
+
+
+FICKLE = replace(SPEC, reward=RewardConfig("fickle"))
+
+
+@pytest.fixture
+def fickle(monkeypatch: pytest.MonkeyPatch) -> type[Fickle]:
+    own = type("OwnFickle", (Fickle,), {})
+    monkeypatch.setitem(STRATEGIES, "fickle", own)
+    return own
+
+
+def test_a_reward_strategy_that_fails_is_data_and_the_decision_is_kept(fickle: type[Fickle]):
+    notes = Notes()
+    episode = play(Plays(("noop", "noop")), FICKLE, recorder=notes)
+    assert episode.stop_reason is StopReason.REWARD_ERROR
+    assert episode.status is EpisodeStatus.FAILED
+    assert [decision.reward.total for decision in notes.decisions] == [1.0, 1.0, 0.0]
+    failed = notes.decisions[-1]
+    assert len(failed.steps) == 2
+    assert failed.reward.strategy == "fickle" and failed.reward.components == ()
+    assert failed.error == notes.outcome.error if notes.outcome else False
+    assert failed.error and '"fickle" at decision 2 failed' in failed.error.detail
+    assert "nothing was collected" in failed.error.detail
+    assert failed.error.where.endswith(" in components")
+
+
+def test_what_the_policy_did_wrong_is_said_before_what_the_strategy_did(fickle: type[Fickle]):
+    fickle.fails_at = 0
+    episode = play(Plays(answer=lambda asked: PolicyReply(())), FICKLE)
+    assert episode.stop_reason is StopReason.NO_TOOL_CALL
+
+
+def test_a_strategy_that_fails_where_a_cap_ends_the_decision_is_not_hidden_by_the_cap(fickle: type[Fickle]):
+    fickle.fails_at = 0
+    capped = replace(FICKLE, limits=replace(FICKLE.limits, max_steps=1))
+    assert play(Plays(("noop", "noop")), capped).stop_reason is StopReason.REWARD_ERROR
+
+
+def test_a_strategy_that_cannot_be_made_is_data_too(fickle: type[Fickle]):
+    fickle.fails_at = -1
+    notes = Notes()
+    (episode,) = run_rollout(FICKLE, episode_id="e", run_id="r", recorder_for=lambda queued: notes)
+    assert notes.told == ["finish"]
+    assert episode.stop_reason is StopReason.REWARD_ERROR
+    assert (episode.id, episode.run_id, episode.spec, episode.length) == ("e", "r", FICKLE, 0)
+    assert episode.outcome and episode.outcome.error and "no table" in episode.outcome.error.detail
+    with pytest.raises(RolloutError, match="reward_error"):
+        run_rollout(FICKLE, episode_id="e", run_id="r", recorder_for=lambda queued: Notes(), on_error="raise")
 
 
 def test_no_step_at_all_is_an_error_outcome():

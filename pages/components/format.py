@@ -35,6 +35,7 @@ _REASONS = {
     StopReason.INVALID_ACTION: "no valid action was left in the call",
     StopReason.POLICY_ERROR: "the policy failed",
     StopReason.ENV_ERROR: "the environment failed",
+    StopReason.REWARD_ERROR: "the reward strategy failed",
     StopReason.ABORTED: "stopped by a person",
     StopReason.INTERRUPTED: "its process ended early",
 }
@@ -53,6 +54,7 @@ _ENDINGS = {
     StopReason.INVALID_ACTION: "no valid action",
     StopReason.POLICY_ERROR: "policy",
     StopReason.ENV_ERROR: "environment",
+    StopReason.REWARD_ERROR: "reward strategy",
 }
 _CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
 
