@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.rescore import Stored
 from pages.components.lab.across_view import show_across
-from pages.components.lab.archive import join_what_ends, show_what_is_loaded, stored_rewards
+from pages.components.lab.archive import join_what_ends, show_what_is_loaded, stored_rewards, wait_for_the_first
 from pages.components.lab.audit_view import show_audit
 from pages.components.lab.example import offer_example, show_progress
 from pages.components.lab.what_if import show_what_if
@@ -37,6 +37,7 @@ def main() -> None:
         loaded = st.container(width="content")
     if store().is_empty():
         _show_empty()
+        wait_for_the_first()
         return
     stored = stored_rewards()
     with loaded:

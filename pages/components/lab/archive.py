@@ -15,6 +15,7 @@ from pages.components.plain import plain, short, shown
 from pages.components.state import settings, stop_with, store
 
 _POLL_S = 2.0
+_IDLE_S = 10.0  # nothing waits here, but other programs may write into the same store
 _MOST_NAMED = 20
 _MOST_OF_A_SENTENCE = 300
 _NOT_OVER = EpisodeFilter(statuses=(EpisodeStatus.QUEUED, EpisodeStatus.RUNNING))
@@ -41,9 +42,14 @@ def show_what_is_loaded(stored: Stored) -> None:
 
 
 def join_what_ends(stored: Stored) -> None:
-    """Draws the page anew whenever another episode is over."""
-    if store().totals(_NOT_OVER).episodes:
-        st.fragment(_wait, run_every=_POLL_S if has_arrived("lab") else None)(stored)
+    """Draws the page anew whenever another episode is over, whoever stored it."""
+    wait_s = _POLL_S if store().totals(_NOT_OVER).episodes else _IDLE_S
+    st.fragment(_wait, run_every=wait_s if has_arrived("lab") else None)(stored, wait_s)
+
+
+def wait_for_the_first() -> None:
+    """Draws the page anew once anything is stored."""
+    st.fragment(_wait_for_the_first, run_every=_IDLE_S if has_arrived("lab") else None)()
 
 
 def _loaded_in_words(stored: Stored, waiting: int) -> str:
@@ -66,18 +72,27 @@ def _list_unreadable(stored: Stored) -> None:
         st.caption(f"… and {number(len(stored.unreadable) - _MOST_NAMED)} more")
 
 
-def _wait(stored: Stored) -> None:
+def _wait(stored: Stored, wait_s: float) -> None:
     source = store()
     try:
         jobs.sweep(source, settings())
     except JobError as error:
         st.warning(plain(str(error)))
     try:
-        is_the_same = _archive(source.url, source).refresh() is stored
-        if is_the_same and source.totals(_NOT_OVER).episodes:
+        waits = source.totals(_NOT_OVER).episodes > 0
+        if _archive(source.url, source).refresh() is stored and waits == (wait_s == _POLL_S):
             return
     except StoreError:
         pass  # a whole run of the page says what is wrong
+    st.rerun(scope="app")
+
+
+def _wait_for_the_first() -> None:
+    try:
+        if store().is_empty():
+            return
+    except StoreError:
+        pass  # as above
     st.rerun(scope="app")
 
 

@@ -1,0 +1,102 @@
+"""The Lab notices whatever is stored while it is open, by whichever program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.settings import load_settings
+from core.store import TraceStore
+from tests.pages.conftest import ROOT
+from tests.pages.lab_episodes import HONEST, record_changes
+from tests.store.samples import make_run
+
+
+@pytest.fixture
+def store(data_dir: Path) -> Iterator[TraceStore]:
+    with TraceStore.from_settings(load_settings()) as opened_store:
+        yield opened_store
+
+
+class Polls:
+    """What was to be called again and again, how often, and how often it asked for the whole page."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.every_s: list[float | None] = []
+        self.reruns = 0
+        self._calls: list[Callable[[], None]] = []
+        self._fragment = st.fragment
+        monkeypatch.setattr(st, "fragment", self._noted)
+        monkeypatch.setattr("pages.components.lab.archive.has_arrived", lambda page: True)
+        self._monkeypatch = monkeypatch
+
+    def again(self) -> int:
+        """Call it as the browser would, with the page as it is; how often that asked for the whole page."""
+        with self._monkeypatch.context() as patch:
+            before = self.reruns
+            patch.setattr(st, "rerun", self._count)
+            self._calls[-1]()
+            return self.reruns - before
+
+    def _count(self, *, scope: str) -> None:
+        assert scope == "app"
+        self.reruns += 1
+
+    def _noted(self, function: Any, *, run_every: float | None = None) -> Any:
+        if not function.__module__.endswith("lab.archive"):
+            return self._fragment(function, run_every=run_every)
+        self.every_s.append(run_every)
+        return lambda *given: self._calls.append(lambda: function(*given))
+
+
+def opened() -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/lab.py")
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_a_lab_in_which_nothing_waits_looks_seldom_and_finds_what_another_program_stored(
+    store: TraceStore, monkeypatch: pytest.MonkeyPatch
+):
+    record_changes(store, "honest01", HONEST)
+    polls = Polls(monkeypatch)
+    opened()
+    assert polls.every_s == [10.0]
+    assert polls.again() == 0
+    record_changes(store, "honest02", HONEST, minutes=1)
+    assert polls.again() == 1
+
+
+def test_a_lab_that_waits_for_an_episode_looks_often(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    record_changes(store, "honest01", HONEST)
+    store.create_run(make_run("waiting", ["waiting01"]))
+    monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
+    polls = Polls(monkeypatch)
+    opened()
+    assert polls.every_s == [2.0]
+    assert polls.again() == 0
+
+
+def test_a_lab_that_was_idle_draws_itself_anew_once_something_waits(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    record_changes(store, "honest01", HONEST)
+    monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
+    polls = Polls(monkeypatch)
+    opened()
+    store.create_run(make_run("waiting", ["waiting01"]))
+    assert polls.again() == 1
+
+
+def test_an_empty_lab_notices_the_first_episode(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    polls = Polls(monkeypatch)
+    opened()
+    assert polls.again() == 0
+    record_changes(store, "honest01", HONEST)
+    assert polls.again() == 1
