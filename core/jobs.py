@@ -118,7 +118,9 @@ def _trouble(settings: Settings, path: Path) -> str:
 
 
 def _queued(store: TraceStore, limit: int) -> int:
-    return len(store.episodes(EpisodeFilter(statuses=(EpisodeStatus.QUEUED,)), limit=limit).rows)
+    """How many wait, up to a limit. A worker ends those that are damaged, so that they do not wait for ever."""
+    page = store.episodes(EpisodeFilter(statuses=(EpisodeStatus.QUEUED,)), limit=limit)
+    return len(page.rows) + len(page.unreadable)
 
 
 def _starting(settings: Settings) -> int:

@@ -8,9 +8,16 @@ import streamlit as st
 
 from core.rescore import Stored
 from pages.components.lab.across_view import show_across
-from pages.components.lab.archive import join_what_ends, show_what_is_loaded, stored_rewards, wait_for_the_first
+from pages.components.lab.archive import (
+    join_what_ends,
+    show_what_is_loaded,
+    show_why_none,
+    stored_rewards,
+    wait_for_the_first,
+)
 from pages.components.lab.audit_view import show_audit
 from pages.components.lab.example import offer_example, show_progress
+from pages.components.lab.link import note_unknown, say_unknown
 from pages.components.lab.what_if import show_what_if
 from pages.components.router import inside_the_dashboard
 from pages.components.state import store
@@ -35,6 +42,7 @@ def main() -> None:
         view = _view_picker()
         st.space("stretch")
         loaded = st.container(width="content")
+    say_unknown(_VIEW, view)
     if store().is_empty():
         _show_empty()
         wait_for_the_first()
@@ -46,13 +54,13 @@ def main() -> None:
     if not stored.episodes:
         if show_progress():
             return
-        st.info("No episode is over yet. This page goes on by itself when the first one is.")
-        st.page_link("pages/run.py", label="Watch them play →")
+        show_why_none()
         return
     VIEWS[view](stored)
 
 
 def _view_picker() -> str:
+    note_unknown(_VIEW, VIEWS)
     chosen = st.segmented_control(
         "View",
         list(VIEWS),

@@ -10,9 +10,10 @@ import streamlit as st
 from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
-from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary
+from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary, Unreadable
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
 from pages.components.arrival import has_arrived
+from pages.components.damaged import show_damaged_episodes
 from pages.components.empty import show_empty_store
 from pages.components.format import number, short_id, signed, when
 from pages.components.launch_state import link_of, reward_values
@@ -53,7 +54,7 @@ def main() -> None:
         return
     try:
         run = store().run(run_id)
-        rows = store().run_episodes(run.id)
+        rows, damaged = store().run_episodes(run.id), store().unreadable_episodes(run.id)
     except UnknownEpisode as error:
         _show_unknown(error)
         return
@@ -62,7 +63,7 @@ def main() -> None:
     trouble: CraftscopeError | None = st.session_state.pop(_TROUBLE, None)
     if trouble is not None:
         stop_with("The run cannot be followed", trouble)
-    _show_header(run, rows)
+    _show_header(run, rows, damaged)
     live = st.container()
     active = any(not row.status.is_over for row in rows)
     polls = has_arrived("run") and active
@@ -139,7 +140,7 @@ def _show_unknown(error: UnknownEpisode) -> None:
     st.page_link("pages/run.py", label="See the newest runs")
 
 
-def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
+def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], damaged: tuple[Unreadable, ...]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
         st.title(plain(_title(run)), anchor=False, width="content")
         st.space("stretch")
@@ -152,7 +153,8 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...]) -> None:
         facts.insert(1, f"run {plain(short_id(run.id))}")
     hashes = f"\n\nReward configuration: {plain(rows[0].config_hash)}" if rows else ""
     st.caption(" · ".join(facts), help=f"Run: {plain(run.id)}{hashes}")
-    first_worlds = sum(row.world_episode == 1 for row in rows)
+    show_damaged_episodes(damaged, "run_damaged")
+    first_worlds = sum(row.world_episode == 1 for row in rows) + len(damaged)
     if rows and first_worlds < _launched(run):
         gone = _launched(run) - first_worlds
         st.caption(
@@ -226,7 +228,11 @@ def _draw(run_id: str, was_active: bool) -> bool:
     _sweep(was_active)
     rows = store().run_episodes(run_id)
     if not rows:
-        st.info("All episodes of this run have been deleted.")
+        st.info(
+            "None of its episodes can be read."
+            if store().unreadable_episodes(run_id)
+            else "All episodes of this run have been deleted."
+        )
         return True
     active = [row for row in rows if not row.status.is_over]
     if was_active and not active:

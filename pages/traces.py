@@ -13,6 +13,7 @@ from core.errors import StoreError
 from core.export import episode_json
 from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Totals
+from pages.components.damaged import show_damaged_episodes
 from pages.components.empty import show_empty_store
 from pages.components.export_files import DOWNLOAD_FAILED, episodes_zip, in_a_file_name, look_whether_they_are_there
 from pages.components.export_panel import export_popover
@@ -78,7 +79,7 @@ def _signed_or_na(value: float | None) -> str:
 def _show_list(chosen: EpisodeFilter) -> None:
     cursors: list[str | None] = st.session_state.setdefault(f"trace_cursors:{chosen!r}", [None])
     page = store().episodes(chosen, cursor=cursors[-1], limit=_PAGE_SIZE)
-    if not page.rows:
+    if not page.rows and not page.unreadable and len(cursors) == 1:
         st.info("No stored episode fits these filters. Loosen one of them, or clear them all.")
         return
     event = st.dataframe(
@@ -95,6 +96,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _show_actions(selected)
         export_popover(chosen, page.rows, selected)
+        show_damaged_episodes(page.unreadable, "trace_damaged", deletable=True)
         st.space("stretch")
         if len(cursors) > 1 or page.next_cursor is not None:
             _show_pages(cursors, page.next_cursor)

@@ -212,7 +212,7 @@ def draw_scene(
     return painter(view, scene.grid, size).draw(
         np.array(scene.materials, np.uint8).reshape(scene.grid),
         [(sprite.x, sprite.y, sprite.texture) for sprite in scene.sprites],
-        tuple(scene.inventory[item] for item in ITEMS),
+        tuple(scene.inventory.get(item, 0) for item in ITEMS),
         scene.daylight,
         scene.sleeping,
         np.random.RandomState(list(noise_seed)).random_sample,

@@ -46,7 +46,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import InvalidInput, UnknownEpisode
+from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.policies.llm.prompt import default_system_prompt
 from core.policies.tools import ParsedResponse, parse_response, read_tool_call, tool_schema
 from core.policies.tools.untrusted import as_dict, as_list
@@ -161,11 +161,15 @@ def sft_schema() -> dict[str, Any]:
 
 
 def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
-    page = store.episodes(wanted, limit=_EPISODES_A_PAGE)
-    yield from page.rows
-    while page.next_cursor is not None:
-        page = store.episodes(wanted, cursor=page.next_cursor, limit=_EPISODES_A_PAGE)
+    cursor: str | None = None
+    while True:
+        page = store.episodes(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
+        for damaged in page.unreadable:  # a file that lacks something without a word would be taken for whole
+            raise StoreCorrupt(damaged.problem)
         yield from page.rows
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 def _named(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator[EpisodeSummary]:

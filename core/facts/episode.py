@@ -97,11 +97,11 @@ class FactsWriter:
         self._rewards.append((env_reward, reward, step_end))
 
     def facts(self, *, foreseen_end: bool = False) -> EpisodeFacts:
-        """What was gathered."""
-        changes = np.array(self._changes, np.int64).reshape(-1, len(CHANGE_COLUMNS))
-        columns: dict[str, Any] = {name: changes[:, i].astype(kind) for i, (name, kind) in enumerate(CHANGE_COLUMNS)}
-        for i, (name, kind) in enumerate(DECISION_COLUMNS):
-            columns[name] = np.array([row[i] for row in self._rewards], kind)
+        """What was gathered. Raises OverflowError for a number that its column cannot hold."""
+        columns: dict[str, Any] = {}
+        for rows, table in ((self._changes, CHANGE_COLUMNS), (self._rewards, DECISION_COLUMNS)):
+            for i, (name, kind) in enumerate(table):
+                columns[name] = np.array([row[i] for row in rows], kind)  # not `astype`, which wraps around
         return EpisodeFacts(
             n_decisions=len(self._rewards),
             name_list=tuple(self._names),

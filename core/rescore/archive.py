@@ -73,7 +73,7 @@ class Stored:
         """Those of them that have one of these ids."""
         wanted = frozenset(ids)
         chosen = [at for at, episode in enumerate(self.episodes) if episode.id in wanted]
-        if len(chosen) == len(self.episodes):
+        if len(chosen) == len(self.episodes) and all(name in wanted for name, _ in self.unreadable):
             return self
         facts = self.columns.episodes
         return Stored(

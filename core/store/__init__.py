@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.store.archive import ArchivePart, Unreadable
+from core.store.archive import ArchivePart
 from core.store.records import (
     COUNT_CAP,
     DecisionSummary,
@@ -15,6 +15,8 @@ from core.store.records import (
     RunSummary,
     SavedReward,
     Totals,
+    Unreadable,
+    UnreadableReward,
 )
 from core.store.seeds import World
 from core.store.store import TraceStore
@@ -34,5 +36,6 @@ __all__ = [
     "Totals",
     "TraceStore",
     "Unreadable",
+    "UnreadableReward",
     "World",
 ]

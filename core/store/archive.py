@@ -1,43 +1,52 @@
-"""Everything that was played, as re-scoring looks at it: who played what, and its reward facts."""
+"""Everything that was played, as re-scoring looks at it: who played what, and its reward facts.
+
+Packs are derived: one that is missing, damaged or not its episode's is made anew from the decisions. An episode for
+which that fails too is named, and takes none of the others along.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select, update
 
-from core.errors import StoreCorrupt, StoreTooNew, UnknownEpisode
-from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
-from core.store.arguments import in_parts
-from core.store.blobs import from_json, typed
+from core.errors import StoreCorrupt, StoreTooNew
+from core.facts import EpisodeFacts, PlayedEpisode
+from core.store.arguments import text
+from core.store.blobs import damaged, from_json, typed
 from core.store.browse import conditions
-from core.store.codec import facts_of
-from core.store.episodes import PayloadReader, components_of, payloads
+from core.store.damage import UNFIT, Damage, as_stored, decoded, microseconds, named, readable
+from core.store.fitting import misfits
 from core.store.ids import episode_key
 from core.store.packs import pack, unpack
-from core.store.records import EpisodeFilter
+from core.store.played_again import facts_from_decisions
+from core.store.records import EpisodeFilter, Unreadable
 from core.store.specs import VERSION as SPEC_VERSION
 from core.store.specs import insert_ignoring
-from core.store.tables import AnyRow, columns_of, decisions, episode_packs, episodes, runs
+from core.store.tables import AnyRow, AnySelect, UtcTime, columns_of, episode_packs, episodes, runs
 from core.types import EnvConfig, EpisodeStatus, Limits, PolicySpec, StopReason
 
-_OVER: Final = tuple(status.value for status in EpisodeStatus if status.is_over)
+_OVER: Final = frozenset(status.value for status in EpisodeStatus if status.is_over)
 _SHOWN: Final = (
-    "id", "uuid", "policy", "seed", "group_index", "created_at", "stop_reason", "n_steps", "n_decisions",
-    "n_achievements", "env_return", "shaped_return", "config_hash", "spec",
+    "id", "uuid", "policy", "seed", "group_index", "status", "stop_reason", "n_steps", "n_decisions", "n_achievements",
+    "env_return", "shaped_return", "config_hash", "spec",
 )  # fmt: skip
-_PLAYED: Final = (episodes.c.status.in_(_OVER), episodes.c.n_decisions > 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An episode whose facts cannot be read, and why, in a sentence."""
-
-    id: str
-    problem: str
+# So that a status or a count that nobody knows is met, and named, and not passed over.
+_IS_OVER: Final = episodes.c.status.not_in([status.value for status in EpisodeStatus if not status.is_over])
+_PLAYED: Final = (_IS_OVER, episodes.c.n_decisions != 0)
+_IN_ORDER: Final = (episodes.c.created_at, episodes.c.id)
+_SHOWN_OF_THEM: Final = (
+    select(
+        *(episodes.c[name] for name in _SHOWN),
+        microseconds(episodes.c.created_at).label("created_at"),
+        runs.c.uuid.label("run"),
+    )
+    .outerjoin(runs, runs.c.id == episodes.c.run_id)
+    .outerjoin(episode_packs, episode_packs.c.episode_id == episodes.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,24 @@ class ArchivePart:
     episodes: tuple[PlayedEpisode, ...]
     facts: tuple[EpisodeFacts, ...]
     unreadable: tuple[Unreadable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MadePack:
+    """A pack that was made anew. seen: what was there in its place, None for nothing."""
+
+    seen: bytes | None
+    blob: bytes
+
+
+@dataclass(slots=True)
+class _Taken:
+    """An episode on its way out. blob: its pack as it is stored. facts: of that, then those that were made anew."""
+
+    key: int
+    played: PlayedEpisode
+    blob: bytes | None
+    facts: EpisodeFacts | None
 
 
 class _Settings(msgspec.Struct, frozen=True):
@@ -64,82 +91,165 @@ class _SpecRecord(msgspec.Struct, frozen=True):
     spec: _Settings
 
 
+class _Recorded(msgspec.Struct, frozen=True):
+    """What the facts of an episode are held against."""
+
+    n_steps: int
+    n_decisions: int
+    env_return: float
+    shaped_return: float
+    stop_reason: StopReason | None
+
+
 def played_ids(connection: Connection, wanted: EpisodeFilter) -> tuple[str, ...]:
-    """The episodes that are over, made a decision and pass the filter, oldest launch first. Raises InvalidInput."""
-    in_order = (episodes.c.created_at, episodes.c.id)
-    found = tuple(connection.scalars(select(episodes.c.uuid).where(*_PLAYED, *conditions(wanted)).order_by(*in_order)))
-    if not all(isinstance(name, str) for name in found):  # SQLite keeps any value in any column
-        raise StoreCorrupt("An episode is stored under an id that is no text. Put back a copy that is whole.")
-    return found
+    """The episodes that are over, made a decision and pass the filter, oldest launch first. Raises InvalidInput.
+
+    Damaged ones are among them, so that somebody hears of them.
+    """
+    name = as_stored(connection, episodes.c.uuid)
+    found = connection.scalars(select(name).where(*_PLAYED, *conditions(wanted)).order_by(*_IN_ORDER))
+    return tuple(map(decoded, found))
+
+
+def without_decision(connection: Connection, wanted: EpisodeFilter) -> dict[str, int]:
+    """By policy, how many episodes are over, made no decision and pass the filter. Raises InvalidInput."""
+    policy = as_stored(connection, episodes.c.policy)
+    undecided = (_IS_OVER, episodes.c.n_decisions == 0)
+    rows = connection.execute(
+        select(policy.label("policy"), func.count()).where(*undecided, *conditions(wanted)).group_by(policy)
+    )
+    counts = {decoded(name): count for name, count in rows}
+    return dict(sorted(counts.items()))
 
 
 def reward_facts(connection: Connection, episode_id: str) -> EpisodeFacts:
-    """The facts of one episode; made from its decisions where there is no pack. Raises UnknownEpisode, StoreCorrupt."""
+    """The facts of one episode; made from its decisions where there is no pack, or not its own.
+
+    Raises UnknownEpisode, StoreCorrupt, StoreTooNew.
+    """
     key = episode_key(connection, episode_id)
-    blob = connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == key))
-    known = None if blob is None else unpack(blob, _what(episode_id))
-    return known or _made_anew(connection, key, episode_id)
+    columns = (episodes.c[name] for name in ("uuid", *_Recorded.__struct_fields__))
+    with named(f"Episode {episode_id}"):
+        row = connection.execute(select(*columns).where(episodes.c.id == key)).one()
+        blob = connection.scalar(
+            select(as_stored(connection, episode_packs.c.blob)).where(episode_packs.c.episode_id == key)
+        )
+    recorded = typed(columns_of(row), _Recorded, f"Episode {row.uuid}")
+    facts = None if blob is None else _unpacked(blob, row.uuid)
+    if facts is None or misfits([recorded], [facts])[0]:
+        facts = _made_anew(connection, key, row.uuid, recorded)
+    return facts
 
 
-def part(connection: Connection, ids: Sequence[str]) -> tuple[ArchivePart, dict[int, bytes]]:
-    """The named episodes, in order of their ids' rows, and the packs that had to be made anew, by key.
+def part(connection: Connection, ids: Sequence[str]) -> tuple[ArchivePart, dict[str, MadePack]]:
+    """The named episodes, oldest launch first, and the packs that had to be made anew, by id. Raises InvalidInput.
 
     Ids that are gone or not over are passed over.
     """
-    rows = connection.execute(
-        select(*(episodes.c[name] for name in _SHOWN), runs.c.uuid.label("run"), episode_packs.c.blob)
-        .join(runs, runs.c.id == episodes.c.run_id)
-        .outerjoin(episode_packs, episode_packs.c.episode_id == episodes.c.id)
-        .where(episodes.c.uuid.in_(ids), *_PLAYED)
-        .order_by(episodes.c.created_at, episodes.c.id)
-    ).all()
-    found: list[tuple[PlayedEpisode, EpisodeFacts]] = []
-    unreadable: list[Unreadable] = []
-    made: dict[int, bytes] = {}
+    rows, damage = _rows(connection, [text(episode_id, "The id of an episode") for episode_id in ids])
+    unreadable = {name: str(error) for name, error in damage}
+    taken: list[_Taken] = []
     for row in rows:
         try:
-            facts = None if row.blob is None else unpack(row.blob, _what(row.uuid))
-            if facts is None:
-                facts = _made_anew(connection, row.id, row.uuid)
-                made[row.id] = pack(facts)
-            found.append((_played(row), facts))
-        except (StoreCorrupt, StoreTooNew, UnknownEpisode) as error:
-            unreadable.append(Unreadable(row.uuid, str(error)))
-    return ArchivePart(tuple(p for p, _ in found), tuple(f for _, f in found), tuple(unreadable)), made
+            taken.append(_taken(row))
+        except (StoreCorrupt, StoreTooNew) as error:
+            unreadable[row.uuid] = str(error)
+    made: dict[str, MadePack] = {}
+    for one in _not_fitting(taken):
+        name = one.played.id
+        try:
+            one.facts = _made_anew(connection, one.key, name, one.played)
+            made[name] = MadePack(one.blob, pack(one.facts))
+        except (StoreCorrupt, StoreTooNew) as error:
+            one.facts = None
+            unreadable[name] = str(error)
+    unreadable |= _nameless(connection, set(ids) - {row.uuid for row in rows} - unreadable.keys())
+    found = [(one.played, one.facts) for one in taken if one.facts is not None]
+    problems = tuple(Unreadable(name, problem) for name, problem in unreadable.items())
+    return ArchivePart(tuple(one for one, _ in found), tuple(facts for _, facts in found), problems), made
 
 
-def save_packs(connection: Connection, packs: dict[int, bytes]) -> None:
-    """Keep packs that were made anew, in place of older ones; episodes that are gone are passed over."""
-    for keys in in_parts(packs):
-        connection.execute(episode_packs.delete().where(episode_packs.c.episode_id.in_(keys)))
-        present = connection.scalars(select(episodes.c.id).where(episodes.c.id.in_(keys)))
-        rows = [{"episode_id": key, "blob": packs[key]} for key in present]
-        if rows:
-            connection.execute(insert_ignoring(connection, episode_packs), rows)
+def save_packs(connection: Connection, packs: Mapping[str, MadePack]) -> None:
+    """Keep packs that were made anew, by the ids of their episodes, where what was seen is still what is there."""
+    its_key = select(episodes.c.id).where(episodes.c.uuid == bindparam("name"), *_PLAYED)
+    stored = as_stored(connection, episode_packs.c.blob)
+    replace = (
+        update(episode_packs)
+        .where(episode_packs.c.episode_id == its_key.scalar_subquery(), stored == bindparam("seen"))
+        .values(blob=bindparam("new"))
+    )
+    # The lock keeps PostgreSQL from deleting the episode meanwhile; SQLite has one writer at a time.
+    present = its_key.add_columns(bindparam("new", type_=episode_packs.c.blob.type)).with_for_update(
+        read=True, key_share=True
+    )
+    add = insert_ignoring(connection, episode_packs, present)
+    for name, made in packs.items():
+        values: dict[str, Any] = {"name": name, "new": made.blob}
+        if made.seen is None:
+            connection.execute(add, values)
+        else:
+            connection.execute(replace, {**values, "seen": made.seen})
 
 
-def _made_anew(connection: Connection, key: int, episode_id: str) -> EpisodeFacts:
-    reader = PayloadReader.of(connection, key, episode_id)
-    components = components_of(connection, decisions.c.episode_id == key)
-    reason = connection.scalar(select(episodes.c.stop_reason).where(episodes.c.id == key))
-    writer = FactsWriter()
-    for row in connection.execute(payloads(key).order_by(decisions.c.idx)):
-        payload = reader.payload(row.idx, row.blob)
-        before, after = facts_of(payload, reader.layout)
-        writer.add(
-            before,
-            after,
-            payload.unlocked,
-            env_reward=row.env_reward,
-            reward=row.reward,
-            step_end=row.step_end,
-            components=components[row.id],
-        )
-    return writer.facts(foreseen_end=reason is not None and StopReason(reason).is_foreseen)
+def _rows(connection: Connection, ids: Sequence[str]) -> tuple[list[AnyRow], Damage]:
+    def read(wanted: ColumnElement[bool]) -> list[AnyRow]:
+        return list(connection.execute(query.where(wanted)).all())
+
+    blob = as_stored(connection, episode_packs.c.blob).label("blob")
+    query: AnySelect = _SHOWN_OF_THEM.add_columns(blob).order_by(*_IN_ORDER)
+    return readable(connection, and_(episodes.c.uuid.in_(ids), *_PLAYED), _IN_ORDER, read)
+
+
+def _taken(row: AnyRow) -> _Taken:
+    """Raises StoreCorrupt, StoreTooNew."""
+    facts = None if row.blob is None else _unpacked(row.blob, row.uuid)
+    return _Taken(row.id, _played(row), row.blob, facts)
+
+
+def _unpacked(blob: bytes, episode_id: str) -> EpisodeFacts | None:
+    """The facts of a pack; None where it is of an older version or damaged. Raises StoreTooNew."""
+    try:
+        return unpack(blob, f"The reward facts of episode {episode_id}")
+    except StoreCorrupt:
+        return None
+
+
+def _not_fitting(taken: Sequence[_Taken]) -> list[_Taken]:
+    """Those without facts, or with facts that are not theirs."""
+    packed = [(one, one.facts) for one in taken if one.facts is not None]
+    problems = misfits([one.played for one, _ in packed], [facts for _, facts in packed])
+    fitting = {one.key for (one, _), problem in zip(packed, problems, strict=True) if not problem}
+    return [one for one in taken if one.key not in fitting]
+
+
+def _made_anew(connection: Connection, key: int, episode_id: str, recorded: _Recorded | PlayedEpisode) -> EpisodeFacts:
+    facts = facts_from_decisions(connection, key, episode_id, recorded.stop_reason)
+    (problem,) = misfits([recorded], [facts])
+    if problem:
+        raise damaged(f"Episode {episode_id}", ValueError(f"its decisions do not fit it: {problem}"))
+    return facts
+
+
+def _nameless(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    """Of ids under which nothing was found, those of episodes that are there: their id is no text."""
+    if not ids or connection.dialect.name != "sqlite":
+        return {}
+    stored = connection.scalars(select(as_stored(connection, episodes.c.uuid)).where(*_PLAYED))
+    problem = "An episode is stored under an id that is no text. Put back a copy of the database that is whole."
+    return {name: problem for name in map(decoded, stored) if name in ids}
 
 
 def _played(row: AnyRow) -> PlayedEpisode:
+    """Who played. Raises StoreCorrupt, StoreTooNew."""
     what = f"Episode {row.uuid}"
+    try:
+        if row.status not in _OVER:
+            raise ValueError(f"its status is {row.status!r}")
+        if row.run is None:
+            raise ValueError("its run is missing")
+        created_at = UtcTime.from_microseconds(row.created_at)
+    except UNFIT as error:
+        raise damaged(what, error) from error
     record = from_json(row.spec, _SpecRecord, what)
     if record.v > SPEC_VERSION:
         raise StoreTooNew(f"{what} was written by a newer Craftscope (format {record.v}). Update Craftscope to see it.")
@@ -148,6 +258,7 @@ def _played(row: AnyRow) -> PlayedEpisode:
         **columns_of(row),
         "id": row.uuid,
         "run_id": row.run,
+        "created_at": created_at,
         "policy_params": spec.policy.params,
         "world_episode": spec.world_episode,
         "env": spec.env,
@@ -155,7 +266,3 @@ def _played(row: AnyRow) -> PlayedEpisode:
         "max_actions_per_call": spec.max_actions_per_call,
     }
     return typed(fields, PlayedEpisode, what)
-
-
-def _what(episode_id: str) -> str:
-    return f"The reward facts of episode {episode_id}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Final, TypeVar
 
 from core.errors import InvalidInput
-from core.params import quoted
+from core.params import Number, quoted
 
 Value = TypeVar("Value")
 
 _A_QUERY: Final = 500
+_FINITE: Final = Number(-math.inf, math.inf)
 
 
 def text(value: object, what: str) -> str:
@@ -26,6 +28,19 @@ def whole(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidInput(f"{what} is {quoted(value)}; give a whole number.")
     return int(value)
+
+
+def is_finite(value: object) -> bool:
+    """Whether it is a finite number, of any real type."""
+    return _FINITE.read(value) is not None
+
+
+def finite(value: object, what: str) -> float:
+    """A finite number, of any real type. Raises InvalidInput, which calls it `what`."""
+    number = _FINITE.read(value)
+    if number is None:
+        raise InvalidInput(f"{what} is {quoted(value)}; give a finite number.")
+    return number
 
 
 def in_parts(values: Iterable[Value], size: int = _A_QUERY) -> Iterator[tuple[Value, ...]]:

@@ -12,6 +12,7 @@ import msgspec
 import zstandard
 
 from core.errors import InvalidInput, StoreCorrupt
+from core.store.failures import shortened
 
 MAX_BLOB_BYTES: Final = 1 << 30
 """A frame that announces more than this when unpacked is taken for damage."""
@@ -63,7 +64,7 @@ def from_json(text: bytes, kind: type[T], what: str) -> T:
         except msgspec.DecodeError:
             return msgspec.convert(json.loads(text), kind)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _damaged(what, error) from error
+        raise damaged(what, error) from error
 
 
 def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
@@ -74,7 +75,7 @@ def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(fields, kind)
     except (ValueError, RecursionError) as error:
-        raise _damaged(what, error) from error
+        raise damaged(what, error) from error
 
 
 class Dictionary:
@@ -116,11 +117,12 @@ def decompress(blob: bytes, what: str, dictionary: Dictionary | None = None) -> 
             raise zstandard.ZstdError("it announces an absurd size")
         return dictionary.decompress(blob) if dictionary else _tools.decompressor.decompress(blob)
     except (TypeError, MemoryError, zstandard.ZstdError) as error:
-        raise _damaged(what, error) from error
+        raise damaged(what, error) from error
 
 
-def _damaged(what: str, error: Exception) -> StoreCorrupt:
+def damaged(what: str, error: Exception) -> StoreCorrupt:
+    """The error for something that is stored and cannot be read."""
     return StoreCorrupt(
-        f"{what} is stored but cannot be read ({error}). The rest of the database can still be used; put back a copy "
-        "that is whole, or delete what is damaged."
+        f"{what} is stored but cannot be read ({shortened(str(error))}). The rest of the database can still be used; "
+        "put back a copy that is whole, or delete what is damaged."
     )

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator
-from datetime import datetime
+import math
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Float, and_, case, exists, func, or_, select
 from sqlalchemy.exc import ArgumentError
 
-from core.errors import InvalidInput, StoreCorrupt
+from core.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew
 from core.store.arguments import whole
-from core.store.blobs import from_json, typed
+from core.store.blobs import damaged, from_json, typed
+from core.store.damage import Damage, as_stored, decoded, microseconds, readable
 from core.store.ids import episode_key
-from core.store.records import COUNT_CAP, EpisodeFilter, EpisodePage, EpisodeSummary, Totals
+from core.store.records import COUNT_CAP, EpisodeFilter, EpisodePage, EpisodeSummary, Totals, Unreadable
 from core.store.specs import read_spec
 from core.store.tables import (
     AnyRow,
-    AnySelect,
-    UtcTime,
     columns_of,
     episode_achievements,
     episodes,
@@ -31,8 +31,11 @@ from core.store.tables import (
 from core.types import EpisodeError, EpisodeStatus
 
 _KEY_END: Final = 2**63
-_COUNTERS: Final = ("status", "n_steps", "n_decisions", "n_achievements", "env_return", "shaped_return")
+_BEYOND: Final = 2**62
+"""Microseconds after any moment of the calendar."""
+_COUNTERS: Final = ("n_steps", "n_decisions", "n_achievements", "env_return", "shaped_return")
 _OVER: Final = [status.value for status in EpisodeStatus if status.is_over]
+_NEWEST_FIRST: Final = (episodes.c.created_at.desc(), episodes.c.id.desc())
 
 
 def is_empty(connection: Connection) -> bool:
@@ -46,43 +49,57 @@ def generation(connection: Connection) -> int:
 
 
 def policies(connection: Connection) -> tuple[str, ...]:
-    """The policies of stored episodes."""
-    return tuple(connection.scalars(select(episodes.c.policy).distinct().order_by(episodes.c.policy)))
+    """The policies of stored episodes, in alphabetical order. One that is no text is written out."""
+    names = connection.scalars(select(as_stored(connection, episodes.c.policy)).distinct())
+    return tuple(sorted(set(map(decoded, names))))
 
 
 def one(connection: Connection, episode_id: str) -> EpisodeSummary:
-    """One episode. Raises UnknownEpisode."""
+    """One episode. Raises UnknownEpisode, StoreCorrupt, StoreTooNew."""
     key = episode_key(connection, episode_id)
-    found = summaries(connection, lambda query: query.where(episodes.c.id == key))
-    if not found:
-        raise StoreCorrupt(
-            f"Episode {episode_id} is stored without its run or its reward configuration. Delete it, or put back a "
-            "copy of the database that is whole."
-        )
+    found, damage = summaries(connection, episodes.c.id == key, [episodes.c.id])
+    for _, error in damage:
+        raise error
     return found[0]
 
 
 def page(connection: Connection, wanted: EpisodeFilter, cursor: str | None, limit: int) -> EpisodePage:
-    """A page, newest first. Raises InvalidInput for a bad cursor, filter or limit."""
+    """A page, newest first. Raises InvalidInput for a bad cursor, filter or limit.
+
+    What is damaged has its place in the order, and is named beside the rows.
+    """
     narrowed = conditions(wanted)
     limit = whole(limit, "The length of the page")
     if cursor is not None:
         narrowed.append(_older_than(*_read_cursor(cursor)))
-    newest_first = (episodes.c.created_at.desc(), episodes.c.id.desc())
     keys = connection.execute(
-        select(episodes.c.id, episodes.c.created_at).where(*narrowed).order_by(*newest_first).limit(limit + 1)
+        select(episodes.c.id, microseconds(episodes.c.created_at).label("created_at"))
+        .where(*narrowed)
+        .order_by(*_NEWEST_FIRST)
+        .limit(limit + 1)
     ).all()
-    shown = [key.id for key in keys[:limit]]
-    rows = summaries(connection, lambda query: query.where(episodes.c.id.in_(shown)).order_by(*newest_first))
+    shown = episodes.c.id.in_([key.id for key in keys[:limit]])
+    rows, damage = summaries(connection, shown, _NEWEST_FIRST)
     more = len(keys) > limit and limit > 0
-    return EpisodePage(rows, _cursor(keys[limit - 1].created_at, keys[limit - 1].id) if more else None)
+    following = _cursor(keys[limit - 1].created_at, keys[limit - 1].id) if more else None
+    return EpisodePage(tuple(rows), following, unreadable(damage))
+
+
+def unreadable(damage: Damage) -> tuple[Unreadable, ...]:
+    """Those episodes with the sentences that their errors say."""
+    return tuple(Unreadable(name, str(error)) for name, error in damage)
 
 
 def totals(connection: Connection, wanted: EpisodeFilter) -> Totals:
-    """Sums over what the filter lets through, the newest `COUNT_CAP` at most."""
-    counters = (episodes.c[name] for name in _COUNTERS)
-    newest_first = (episodes.c.created_at.desc(), episodes.c.id.desc())
-    capped = select(*counters).where(*conditions(wanted)).order_by(*newest_first).limit(COUNT_CAP).subquery()
+    """Sums over what passes the filter, the newest `COUNT_CAP` at most. Damaged counts and returns add nothing."""
+    counters = (_countable(connection, name).label(name) for name in _COUNTERS)
+    capped = (
+        select(episodes.c.status, *counters)
+        .where(*conditions(wanted))
+        .order_by(*_NEWEST_FIRST)
+        .limit(COUNT_CAP)
+        .subquery()
+    )
     played = and_(capped.c.status.in_(_OVER), capped.c.n_steps > 0)
 
     def counted(status: EpisodeStatus) -> ColumnElement[Any]:
@@ -106,14 +123,39 @@ def totals(connection: Connection, wanted: EpisodeFilter) -> Totals:
     return typed(columns_of(row), Totals, "The sums over the episodes")
 
 
-def summaries(connection: Connection, narrowed: Callable[[AnySelect], AnySelect]) -> tuple[EpisodeSummary, ...]:
-    """The episodes that a narrowed and ordered query over `episodes` finds."""
-    query = (
+def _countable(connection: Connection, name: str) -> ColumnElement[Any]:
+    """The column, NULL where SQLite keeps something in it that cannot be summed up."""
+    column = episodes.c[name]
+    if connection.dialect.name != "sqlite":
+        return column
+    kinds, most = (("real", "integer"), sys.float_info.max) if isinstance(column.type, Float) else (("integer",), 2**50)
+    return case((and_(func.typeof(column).in_(kinds), func.abs(column) <= most), column))
+
+
+def summaries(
+    connection: Connection, wanted: ColumnElement[bool], order: Sequence[ColumnElement[Any]]
+) -> tuple[list[EpisodeSummary], Damage]:
+    """The episodes under a condition, in this order, and those among them that cannot be read."""
+
+    def read(some: ColumnElement[bool]) -> list[EpisodeSummary | tuple[str, StoreError]]:
+        return list(map(_summary_or_error, *_with_achievements(connection, some, order)))
+
+    found, damage = readable(connection, wanted, order, read)
+    rows = [row for row in found if isinstance(row, EpisodeSummary)]
+    return rows, [*(row for row in found if not isinstance(row, EpisodeSummary)), *damage]
+
+
+def _with_achievements(
+    connection: Connection, wanted: ColumnElement[bool], order: Sequence[ColumnElement[Any]]
+) -> tuple[Sequence[AnyRow], list[tuple[str, ...]]]:
+    """Rows of episodes, and beside each what it unlocked."""
+    rows = connection.execute(
         select(episodes, reward_configs.c.config, runs.c.uuid.label("run"))
-        .join(runs, runs.c.id == episodes.c.run_id)
-        .join(reward_configs, reward_configs.c.hash == episodes.c.config_hash)
-    )
-    rows = connection.execute(narrowed(query)).all()
+        .outerjoin(runs, runs.c.id == episodes.c.run_id)
+        .outerjoin(reward_configs, reward_configs.c.hash == episodes.c.config_hash)
+        .where(wanted)
+        .order_by(*order)
+    ).all()
     unlocked: dict[int, list[str]] = {row.id: [] for row in rows}
     by_step = (episode_achievements.c.step, episode_achievements.c.name)
     names = connection.execute(
@@ -123,11 +165,22 @@ def summaries(connection: Connection, narrowed: Callable[[AnySelect], AnySelect]
     )
     for key, name in names:
         unlocked[key].append(name)
-    return tuple(_summary(row, tuple(unlocked[row.id])) for row in rows)
+    return rows, [tuple(unlocked[row.id]) for row in rows]
+
+
+def _summary_or_error(row: AnyRow, achievements: tuple[str, ...]) -> EpisodeSummary | tuple[str, StoreError]:
+    try:
+        return _summary(row, achievements)
+    except (StoreCorrupt, StoreTooNew) as error:
+        return decoded(row.uuid), error
 
 
 def _summary(row: AnyRow, achievements: tuple[str, ...]) -> EpisodeSummary:
-    what = f"Episode {row.uuid}"
+    """Raises StoreCorrupt, StoreTooNew."""
+    what = f"Episode {decoded(row.uuid)}"
+    for part, name in ((row.run, "run"), (row.config, "reward configuration")):
+        if part is None:
+            raise damaged(what, LookupError(f"its {name} is missing"))
     spec = read_spec(row.spec, row.config, what)
     fields = {
         **columns_of(row),
@@ -181,23 +234,29 @@ def _has_unlocked(name: str) -> ColumnElement[bool]:
     return exists().where(episode_achievements.c.episode_id == episodes.c.id, episode_achievements.c.name == name)
 
 
-def _older_than(created_at: datetime, key: int) -> ColumnElement[bool]:
-    same_moment = and_(episodes.c.created_at == created_at, episodes.c.id < key)
-    return and_(episodes.c.created_at <= created_at, or_(episodes.c.created_at < created_at, same_moment))
+def _older_than(created_at: int, key: int) -> ColumnElement[bool]:
+    moment = microseconds(episodes.c.created_at)
+    same_moment = and_(moment == created_at, episodes.c.id < key)
+    return and_(moment <= created_at, or_(moment < created_at, same_moment))
 
 
-def _cursor(created_at: datetime, key: int) -> str:
-    text = f"{UtcTime.to_microseconds(created_at)}.{key}"
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+def _cursor(created_at: object, key: int) -> str:
+    moment = created_at
+    if not isinstance(moment, int):
+        # SQLite orders what is no number after all numbers, so that newest first it comes before every moment.
+        number = created_at if isinstance(created_at, float) else math.inf
+        moment = math.floor(min(max(number, -_BEYOND), _BEYOND))
+    return base64.urlsafe_b64encode(f"{moment}.{key}".encode()).decode().rstrip("=")
 
 
-def _read_cursor(cursor: str) -> tuple[datetime, int]:
+def _read_cursor(cursor: str) -> tuple[int, int]:
+    """Microseconds and key. Raises InvalidInput."""
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
         moment, _, key = text.partition(".")
-        position = UtcTime.from_microseconds(int(moment)), int(key)
-    except (TypeError, ValueError, OverflowError, binascii.Error) as error:
+        position = int(moment), int(key)
+    except (TypeError, ValueError, binascii.Error) as error:
         raise InvalidInput("That page of the list cannot be found; go back to its first page.") from error
-    if abs(position[1]) >= _KEY_END:
+    if not all(-_KEY_END <= number < _KEY_END for number in position):
         raise InvalidInput("That page of the list cannot be found; go back to its first page.")
     return position

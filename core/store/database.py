@@ -10,10 +10,10 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, text
 
 from core.store.failures import as_store_errors
-from core.store.sqlite_file import WRITES, SqliteFile, sqlite_backend, sqlite_driver, sqlite_engine
+from core.store.sqlite_file import WRITES, SqliteFile, less_patient, sqlite_backend, sqlite_driver, sqlite_engine
 from core.store.urls import FILE_NAME, parsed_url, printable, shown_url, sqlite_url
 
 __all__ = ["FILE_NAME", "Database", "sqlite_driver", "sqlite_url"]
@@ -66,6 +66,20 @@ class Database:
         with as_store_errors(self.place), self.engine.connect() as connection, connection.begin():
             yield connection
             self._check_file()  # before the commit: what is written into a removed file is lost
+
+    @contextmanager
+    def writing_soon(self, wait_ms: int) -> Generator[Connection, None, None]:
+        """The same, for what can be left undone: raises StoreUnavailable where a lock is not free within `wait_ms`."""
+        self._check_file()
+        with as_store_errors(self.place), self.engine.connect() as connection:
+            if self.is_sqlite:
+                with less_patient(connection, wait_ms), connection.begin():
+                    yield connection
+                    self._check_file()
+            else:
+                with connection.begin():
+                    connection.execute(text(f"SET LOCAL lock_timeout = {wait_ms}"))
+                    yield connection
 
     @contextmanager
     def outside_transaction(self) -> Generator[Any, None, None]:

@@ -9,8 +9,9 @@ from sqlalchemy import Connection, delete, exists, select, update
 
 from core.errors import StoreError
 from core.store.arguments import in_parts
+from core.store.damage import as_stored, decoded
 from core.store.database import Database
-from core.store.tables import episodes, runs, store_meta
+from core.store.tables import AnyRow, AnySelect, episodes, runs, store_meta
 from core.types import EpisodeStatus
 
 CHUNK: Final = 50
@@ -23,26 +24,25 @@ def delete_episodes(database: Database, ids: Sequence[str]) -> int:
     """Delete episodes, and runs that have none left. Raises StoreError where one is running: nothing is deleted."""
     with database.reading() as connection:
         for chunk in in_parts(ids, CHUNK):
-            _refuse_running(connection, chunk)
+            _refuse_running(_rows(connection, chunk))
     deleted = 0
     for chunk in in_parts(ids, CHUNK):
         with database.writing() as connection:
-            _refuse_running(connection, chunk)  # a queued one may have been claimed since
-            deleted += _delete(connection, chunk)
+            rows = _rows(connection, chunk)
+            _refuse_running(rows)  # a queued one may have been claimed since
+            deleted += _delete(connection, rows)
     if deleted and database.is_sqlite:
         _shrink(database)
     return deleted
 
 
-def _refuse_running(connection: Connection, ids: Sequence[str]) -> None:
-    running = episodes.c.status == EpisodeStatus.RUNNING.value
-    found = connection.scalar(select(episodes.c.uuid).where(episodes.c.uuid.in_(ids), running).limit(1))
-    if found is not None:
-        raise StoreError(f"Episode {found} is still running. Stop it first, then delete it.")
+def _refuse_running(rows: Sequence[AnyRow]) -> None:
+    for row in rows:
+        if row.is_running:
+            raise StoreError(f"Episode {decoded(row.uuid)} is still running. Stop it first, then delete it.")
 
 
-def _delete(connection: Connection, ids: Sequence[str]) -> int:
-    rows = connection.execute(select(episodes.c.id, episodes.c.run_id).where(episodes.c.uuid.in_(ids))).all()
+def _delete(connection: Connection, rows: Sequence[AnyRow]) -> int:
     if not rows:
         return 0
     connection.execute(delete(episodes).where(episodes.c.id.in_([row.id for row in rows])))
@@ -50,6 +50,21 @@ def _delete(connection: Connection, ids: Sequence[str]) -> int:
     connection.execute(delete(runs).where(runs.c.id.in_({row.run_id for row in rows}), ~is_left))
     connection.execute(update(store_meta).values(generation=store_meta.c.generation + 1))
     return len(rows)
+
+
+def _rows(connection: Connection, ids: Sequence[str]) -> list[AnyRow]:
+    """The episodes of these ids, also those whose id is no text, by what it is written out as."""
+    query: AnySelect = select(
+        episodes.c.id,
+        episodes.c.run_id,
+        as_stored(connection, episodes.c.uuid).label("uuid"),
+        (episodes.c.status == EpisodeStatus.RUNNING.value).label("is_running"),
+    )
+    rows = list(connection.execute(query.where(episodes.c.uuid.in_(ids))).all())
+    missing = set(ids) - {decoded(row.uuid) for row in rows}
+    if missing and connection.dialect.name == "sqlite":
+        rows += [row for row in connection.execute(query) if decoded(row.uuid) in missing]
+    return rows
 
 
 def _shrink(database: Database) -> None:

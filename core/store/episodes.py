@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ from sqlalchemy import ColumnElement, Connection, select
 from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.scenes import concat_packed, unpack_scenes
 from core.store.arguments import in_parts, whole
-from core.store.blobs import Dictionary, decompress, from_json, typed
+from core.store.blobs import Dictionary, damaged, decompress, from_json, typed
 from core.store.browse import one
 from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, start_state
+from core.store.damage import UNFIT, named
 from core.store.ids import episode_key
 from core.store.records import DecisionSummary
 from core.store.tables import (
@@ -25,6 +27,7 @@ from core.store.tables import (
     decision_payloads,
     decisions,
     episode_starts,
+    episodes,
     request_parts,
     reward_components,
     scene_chunks,
@@ -49,18 +52,23 @@ class PayloadReader:
         what = f"Episode {episode_id}"
         first = connection.scalar(payloads(key).where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob))
         dictionary = None if first is None else Dictionary(decompress(first, f"Decision 0 of {what}"))
-        return cls(key, what, stored_layout(connection, key), dictionary)
+        return cls(key, what, stored_layout(connection, key, what), dictionary)
 
-    def payload(self, index: int, blob: bytes) -> Payload:
-        """The payload of a decision. The first one of an episode is the dictionary of those that follow."""
+    def payload(self, index: int, blob: bytes | None) -> Payload:
+        """The payload of a decision. The first one of an episode is the dictionary of those that follow.
+
+        Raises StoreCorrupt, StoreTooNew.
+        """
         what = f"Decision {index} of {self.what}"
+        if blob is None:
+            raise damaged(what, LookupError("its content is missing"))
         return decode_payload(decompress(blob, what, self.dictionary if index else None), what)
 
 
 def initial(connection: Connection, episode_id: str) -> StateRecord | None:
     """The world after reset, or None."""
     key = episode_key(connection, episode_id)
-    return _initial(connection, key, lambda: _scenes(connection, key, 0, 1, episode_id)[0])
+    return _initial(connection, key, f"Episode {episode_id}", lambda: _scenes(connection, key, 0, 1, episode_id)[0])
 
 
 def decision_summaries(connection: Connection, episode_id: str) -> tuple[DecisionSummary, ...]:
@@ -99,7 +107,7 @@ def decision(connection: Connection, episode_id: str, index: int) -> Decision:
         payload,
         # The scene after step i stands at i + 1: the one of the reset comes first.
         scenes=_scenes(connection, key, row.step_start + 1, row.step_end + 1, episode_id),
-        components=components_of(connection, reward_components.c.decision_id == row.id)[row.id],
+        components=components_of(connection, reward_components.c.decision_id == row.id, reader.what)[row.id],
         parts=parts_of(connection, key, payload, reader.what),
     )
 
@@ -129,7 +137,7 @@ def load(connection: Connection, episode_id: str) -> Episode:
         id=summary.id,
         run_id=summary.run_id,
         spec=summary.spec,
-        initial=_initial(connection, key, lambda: scenes[0]),
+        initial=_initial(connection, key, f"Episode {summary.id}", lambda: scenes[0]),
         decisions=tuple(read_decisions(connection, key, summary.id, scenes)),
         started_at=summary.started_at or summary.created_at,
         outcome=outcome,
@@ -139,11 +147,34 @@ def load(connection: Connection, episode_id: str) -> Episode:
 def read_decisions(connection: Connection, key: int, episode_id: str, scenes: Sequence[Scene]) -> Iterable[Decision]:
     """All decisions in order. scenes: all of the episode, that of the reset first."""
     reader = PayloadReader.of(connection, key, episode_id)
-    components = components_of(connection, decisions.c.episode_id == key)
+    components = components_of(connection, decisions.c.episode_id == key, reader.what)
     parts = _request_parts(connection, key, reader.what)
-    for row in connection.execute(payloads(key).order_by(decisions.c.idx)):
-        its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
+    rows = connection.execute(payloads(key).order_by(decisions.c.idx)).all()
+    expected = connection.scalar(select(episodes.c.n_decisions).where(episodes.c.id == key))
+    if len(rows) != expected:
+        raise damaged(reader.what, LookupError(f"{len(rows)} decisions are stored, and it made {expected}"))
+    end = 0
+    for index, row in enumerate(rows):
+        with named(reader.what):
+            refuse_gap(row, index, end, reader.what)
+            its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
         yield _build(reader, row, reader.payload(row.idx, row.blob), its_scenes, components[row.id], parts)
+        end = row.step_end
+
+
+def refuse_gap(row: AnyRow, index: int, step: int, what: str) -> None:
+    """Raises StoreCorrupt where a decision is not the one of that index, or does not begin with that step."""
+    if row.idx != index:
+        raise damaged(what, LookupError(f"its decision {index} is missing"))
+    if row.step_start != step or row.step_end < step:
+        raise damaged(what, LookupError(f"its decision {index} does not follow on {step} steps"))
+
+
+def refuse_other_reward(row: AnyRow, reward: float, env_reward: float, what: str) -> None:
+    """Raises StoreCorrupt where a decision's parts do not add up to what is stored as earned: one is missing, say."""
+    pairs = ((reward, row.reward), (env_reward, row.env_reward))
+    if not all(math.isclose(sum_, stored, rel_tol=1e-9, abs_tol=1e-9) for sum_, stored in pairs):
+        raise damaged(what, ValueError(f"its parts come to {pairs[0][0]:g} and it earned {row.reward:g}"))
 
 
 def packed_scenes(connection: Connection, episode_id: str) -> bytes:
@@ -184,11 +215,12 @@ def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> d
 
 
 def payloads(key: int) -> AnySelect:
-    """The decisions of an episode with their payloads, unordered."""
+    """The decisions of an episode with their payloads (None where that is missing), unordered."""
     names = ("id", "idx", "step_start", "step_end", "store_ms", "env_reward", "reward")
     return (
         select(*(decisions.c[name] for name in names), decision_payloads.c.blob)
-        .join(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)
+        .select_from(decisions)
+        .outerjoin(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)
         .where(decisions.c.episode_id == key)
     )
 
@@ -201,8 +233,9 @@ def _build(
     components: Sequence[RewardComponent],
     parts: dict[int, Any],
 ) -> Decision:
+    what = f"Decision {row.idx} of {reader.what}"
     try:
-        return build_decision(
+        built = build_decision(
             payload,
             index=row.idx,
             step_start=row.step_start,
@@ -212,29 +245,38 @@ def _build(
             store_ms=row.store_ms,
             request_parts=parts,
         )
-    except (ValueError, LookupError) as error:
-        raise StoreCorrupt(
-            f"Decision {row.idx} of {reader.what} does not fit together with its scenes or messages ({error})."
-        ) from error
+        refuse_other_reward(row, built.reward.total, built.env_reward, what)
+    except UNFIT as error:
+        raise StoreCorrupt(f"{what} does not fit together with its rewards, scenes or messages ({error}).") from error
+    return built
 
 
-def _initial(connection: Connection, key: int, scene: Callable[[], Scene]) -> StateRecord | None:
+def _initial(connection: Connection, key: int, what: str, scene: Callable[[], Scene]) -> StateRecord | None:
     blob = connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == key))
-    return None if blob is None else start_state(decode_start(blob, "The start of an episode"), scene())
+    if blob is None:
+        return None
+    record = decode_start(blob, f"The start of {what}")
+    with named(f"The start of {what}"):
+        return start_state(record, scene())
 
 
-def components_of(connection: Connection, condition: ColumnElement[bool]) -> dict[int, list[RewardComponent]]:
-    """By decision key."""
+def components_of(
+    connection: Connection, condition: ColumnElement[bool], what: str
+) -> dict[int, list[RewardComponent]]:
+    """By decision key. Raises StoreCorrupt, which names `what`: the episode."""
     rows = connection.execute(
         select(reward_components, component_types.c.kind, component_types.c.name)
-        .join(component_types, component_types.c.id == reward_components.c.type_id)
+        .outerjoin(component_types, component_types.c.id == reward_components.c.type_id)
         .join(decisions, decisions.c.id == reward_components.c.decision_id)
         .where(condition)
         .order_by(reward_components.c.decision_id, reward_components.c.k)
     )
     found = defaultdict[int, list[RewardComponent]](list)
+    what = f"A part of a decision's reward in {what[:1].lower()}{what[1:]}"
     for row in rows:
-        found[row.decision_id].append(typed(columns_of(row), RewardComponent, "A part of a decision's reward"))
+        if row.k != len(found[row.decision_id]):
+            raise damaged(what, LookupError("it is missing"))
+        found[row.decision_id].append(typed(columns_of(row), RewardComponent, what))
     return found
 
 
@@ -265,10 +307,10 @@ def _scenes(connection: Connection, key: int, start: int, end: int, episode_id: 
     return tuple(found[start - first : end - first])
 
 
-def stored_layout(connection: Connection, key: int) -> Layout | None:
+def stored_layout(connection: Connection, key: int, what: str) -> Layout | None:
     """The names of the episode's facts; None where it has not started."""
     start = connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == key))
-    return None if start is None else decode_start(start, "The start of an episode").layout
+    return None if start is None else decode_start(start, f"The start of {what}").layout
 
 
 def unpacked(blob: bytes, episode_id: str) -> tuple[Scene, ...]:

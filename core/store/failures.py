@@ -38,7 +38,7 @@ START_AGAIN: Final = "Stop the dashboard and the workers, then start them again.
 _KEPT = "What was stored before is kept."
 _OTHER_FOLDER = "choose another data folder with CRAFTSCOPE_DATA_DIR"
 
-_SQLITE_SENTENCES: Final = {
+_SENTENCES: Final = {
     _FULL: f"The disk is full: {{place}} cannot grow. Free some space and try again. {_KEPT}",
     _READONLY: f"{{place}} can be read but not written. Make the file and its folder writable, or {_OTHER_FOLDER}.",
     _PERM: f"{{place}} may not be opened. Give yourself access to it, or {_OTHER_FOLDER}.",
@@ -90,6 +90,8 @@ _UNREADABLE: Final = (
 )
 # The messages of SQLite's general error (code 1) for what only another schema can cause.
 _SCHEMA_PART: Final = re.compile(r"no such (table|column|index|module|collation)|has no column named|no query solution")
+_NOT_UTF8: Final = "Could not decode"
+_LOCK_TIMEOUT_IN_POSTGRES: Final = "55P03"
 _UNDEFINED_IN_POSTGRES: Final = ("42P01", "42703", "3F000", "42804", "42883")
 _LONGEST_DETAIL: Final = 160
 
@@ -144,12 +146,12 @@ def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
         return _sentence(StoreCorrupt, _CORRUPT_SENTENCE, place, error)
     if primary == _TOOBIG:
         return _sentence(InvalidInput, _UNSTORABLE_SENTENCE, place, error)
-    if sentence := _SQLITE_SENTENCES.get(primary):
+    if sentence := _SENTENCES.get(primary):
         return _sentence(StoreUnavailable, sentence, place, error)
     if _SCHEMA_PART.search(str(error)):
         return _sentence(StoreCorrupt, _SCHEMA_SENTENCE, place, error)
     # The first is raised by the driver itself, without a code; the second by a sum over damaged counters.
-    if str(error).startswith(("Could not decode", "integer overflow")):
+    if str(error).startswith((_NOT_UTF8, "integer overflow")):
         return _sentence(StoreCorrupt, _UNREADABLE_SENTENCE, place, error)
     return None
 
@@ -157,6 +159,12 @@ def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
 def not_a_database(place: str) -> StoreCorrupt:
     """The error for a file that holds something else."""
     return StoreCorrupt(_NOT_A_DATABASE_SENTENCE.format(place=place))
+
+
+def is_damaged_value(error: BaseException) -> bool:
+    """Whether a driver's error says that a value or its page is damaged: others beside it may still be read."""
+    primary = int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+    return primary == _CORRUPT or str(error).startswith(_NOT_UTF8)
 
 
 def is_busy(error: BaseException) -> bool:
@@ -174,6 +182,8 @@ def _postgres_failure(wrapped: DBAPIError, error: BaseException, place: str) -> 
         return StoreUnavailable(
             f"{place} may not be written ({_first_line(error)}). Give the user of CRAFTSCOPE_DB_URL the right to it."
         )
+    if state.startswith(_LOCK_TIMEOUT_IN_POSTGRES):
+        return _sentence(StoreUnavailable, _SENTENCES[_BUSY], place, error)
     if state.startswith("XX"):
         return StoreCorrupt(
             f"{place} reports damage ({_first_line(error)}). Nothing was changed. Have its server looked at."
@@ -198,8 +208,11 @@ def _sentence(kind: type[CraftscopeError], sentence: str, place: str, error: Bas
 def _detail(error: BaseException) -> str:
     """The error's first line; Python's own errors with their kind, without which `'x'` would say nothing."""
     line = _first_line(error) or "no message"
-    text = f"{type(error).__name__}: {line}" if isinstance(error, _UNREADABLE) else line
-    # What is stored may be part of it: whatever no page or terminal can show is escaped.
+    return shortened(f"{type(error).__name__}: {line}" if isinstance(error, _UNREADABLE) else line)
+
+
+def shortened(text: str) -> str:
+    """Short enough for a sentence. What is stored may be part of it: what no page or terminal can show is escaped."""
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return printable if len(printable) <= _LONGEST_DETAIL else f"{printable[:_LONGEST_DETAIL]}..."
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, delete, exists, insert, select, update
 
 from core.errors import InvalidInput, StoreError, UnknownEpisode
+from core.params import quoted
+from core.store.arguments import is_finite
 from core.store.blobs import Dictionary, compress, decompress, to_json
 from core.store.codec import encode_decision, encode_start
 from core.store.database import Database
@@ -21,6 +22,7 @@ from core.store.packs import pack
 from core.store.progress import CHUNK_SCENES, Progress, Tail, tail_of
 from core.store.specs import insert_ignoring
 from core.store.tables import (
+    AnyRow,
     PlainText,
     component_types,
     decision_payloads,
@@ -35,10 +37,17 @@ from core.store.tables import (
 )
 from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord, sum_known
 
-_RUNNING: Final = episodes.c.status == EpisodeStatus.RUNNING.value
+# SQLite gives the key of an episode that was deleted to another one.
+_ITSELF: Final = (episodes.c.id == bindparam("key"), episodes.c.uuid == bindparam("its_uuid"))
+_OURS: Final = (
+    *_ITSELF,
+    episodes.c.worker == bindparam("its_worker"),
+    episodes.c.status == EpisodeStatus.RUNNING.value,
+)
+_HERE: Final = update(episodes).where(*_OURS)
 _COUNTERS: Final = (
     update(episodes)
-    .where(episodes.c.id == bindparam("key"), _RUNNING, episodes.c.n_decisions == bindparam("expected"))
+    .where(*_OURS, episodes.c.n_decisions == bindparam("expected"))
     .values(
         {
             name: bindparam(name)
@@ -46,6 +55,7 @@ _COUNTERS: Final = (
         }
     )
 )
+_UNBEGUN: Final = _HERE.where(~exists().where(episode_starts.c.episode_id == episodes.c.id))
 _STORE_MS: Final = update(decisions).where(decisions.c.id == bindparam("key")).values(store_ms=bindparam("ms"))
 _UNMERGE: Final = delete(scene_chunks).where(
     scene_chunks.c.episode_id == bindparam("key"), scene_chunks.c.first >= bindparam("start")
@@ -81,7 +91,8 @@ class EpisodeRecorder:
     """Records one running episode. For one thread at a time.
 
     `start` and `finish` may be called again, and `record` again for a decision that is stored: nothing happens then.
-    Raises what `TraceStore` raises, and StoreError where the episode is over or another recorder writes it.
+    Raises what `TraceStore` raises, UnknownEpisode where the episode was deleted, and StoreError where it is over,
+    belongs to another worker by now, or another recorder writes it; nothing is stored then.
     """
 
     def __init__(self, database: Database, episode_id: str) -> None:
@@ -91,7 +102,9 @@ class EpisodeRecorder:
         self._unsaved_store_ms: tuple[int, float] | None = None
         with database.reading() as connection:
             self._key = episode_key(connection, episode_id)
-            self._id: str = connection.execute(select(episodes.c.uuid).where(episodes.c.id == self._key)).scalar_one()
+            row = connection.execute(select(episodes.c.uuid, episodes.c.worker).where(episodes.c.id == self._key)).one()
+            self._id: str = row.uuid
+            self._worker: str = row.worker
             self._progress = _stored_progress(connection, self._key, self._id)
 
     def start(self, started_at: datetime, initial: StateRecord) -> None:
@@ -101,8 +114,7 @@ class EpisodeRecorder:
         layout, blob = encode_start(initial)
         tail = tail_of(0, [initial.scene])
         with self._database.writing() as connection:
-            here = update(episodes).where(episodes.c.id == self._key, _RUNNING)
-            if not connection.execute(here.values(started_at=started_at, heartbeat_at=datetime.now(UTC))).rowcount:
+            if not self._change(connection, _UNBEGUN.values(started_at=started_at, heartbeat_at=datetime.now(UTC))):
                 raise self._refusal(connection)
             connection.execute(insert(episode_starts), [{"episode_id": self._key, "blob": blob}])
             connection.execute(insert(scene_chunks), [{"episode_id": self._key, **tail.merged()}])
@@ -112,7 +124,7 @@ class EpisodeRecorder:
     def record(self, decision: Decision) -> None:
         """Store a finished decision. It is committed when this returns.
 
-        Raises InvalidInput for one that cannot be stored: out of order, or with a reward that is no number.
+        Raises InvalidInput for one that cannot be stored: out of order, or with a reward that is not finite.
         """
         if decision.index < self._progress.n_decisions:
             return
@@ -134,16 +146,16 @@ class EpisodeRecorder:
             "error": None if outcome.error is None else to_json(outcome.error),
         }
         tail = self._progress.tail
-        facts = pack(self._progress.facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
+        facts = self._packed(outcome)
         with self._database.writing() as connection:
-            here = update(episodes).where(episodes.c.id == self._key, _RUNNING)
-            if not connection.execute(here.values(**ended)).rowcount:
+            if not self._change(connection, _HERE.values(**ended)):
                 self._accept_if_ended_as(connection, outcome)
                 return
             self._save_store_ms(connection)
             if len(tail.packed) > 1:
                 self._merge(connection, tail)
-            connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
+            if facts is not None:
+                connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
 
     # ------------------------------------------------------------------------------------- before the transaction
 
@@ -155,11 +167,14 @@ class EpisodeRecorder:
                 f"Decision {decision.index} with steps {[step.index for step in decision.steps]} does not follow on "
                 f"{progress.n_decisions} decisions and {progress.n_steps} steps of episode {self._id}."
             )
-        if math.isnan(decision.reward.total) or math.isnan(decision.env_reward):
-            raise InvalidInput(
-                f"Decision {decision.index} of episode {self._id} earned a reward that is not a number. "
-                "Look at the reward strategy and its weights."
-            )
+        if wrong := _not_finite(decision):
+            raise self._refused_reward(decision, wrong)
+
+    def _refused_reward(self, decision: Decision, wrong: str) -> InvalidInput:
+        return InvalidInput(
+            f"Decision {decision.index} of episode {self._id} earned a reward that is not a finite number: {wrong}. "
+            "Look at the reward strategy and its weights."
+        )
 
     def _prepare(self, decision: Decision) -> _Prepared:
         progress = self._progress
@@ -169,8 +184,12 @@ class EpisodeRecorder:
         text = encode_decision(decision, progress.layout, (request, places))
         own = tail_of(progress.tail.end, [step.state.scene for step in decision.steps])
         tail = progress.tail.followed_by(own)
+        try:
+            counters = progress.counters_with(decision)
+        except OverflowError as error:
+            raise self._refused_reward(decision, "with it the return is too large for one") from error
         return _Prepared(
-            counters=progress.counters_with(decision),
+            counters=counters,
             row=_decision_row(decision, progress.n_steps),
             text=text,
             blob=compress(text, progress.dictionary),
@@ -180,13 +199,25 @@ class EpisodeRecorder:
             tail=tail,
         )
 
+    def _packed(self, outcome: Outcome) -> bytes | None:
+        """The facts of all decisions. None where a column cannot hold one of them: the episode ends all the same."""
+        try:
+            return pack(self._progress.facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
+        except OverflowError:
+            return None
+
     # ------------------------------------------------------------------------------------- within the transaction
 
     def _advance(self, connection: Connection, counters: dict[str, Any]) -> None:
         """First of all: nothing is written where the episode is over or somebody else has written meanwhile."""
-        expected = {"key": self._key, "expected": self._progress.n_decisions, "heartbeat_at": datetime.now(UTC)}
-        if not connection.execute(_COUNTERS, {**expected, **counters}).rowcount:
+        expected = {"expected": self._progress.n_decisions, "heartbeat_at": datetime.now(UTC)}
+        if not self._change(connection, _COUNTERS, **expected, **counters):
             raise self._refusal(connection)
+
+    def _change(self, connection: Connection, statement: Update, **values: Any) -> bool:
+        """Change the episode's row; False where it is not ours to write any more."""
+        ours = {"key": self._key, "its_uuid": self._id, "its_worker": self._worker}
+        return bool(connection.execute(statement, {**ours, **values}).rowcount)
 
     def _insert(self, connection: Connection, decision: Decision, prepared: _Prepared) -> tuple[int, ComponentTypes]:
         self._save_store_ms(connection)
@@ -232,26 +263,37 @@ class EpisodeRecorder:
         self._component_types = types
 
     def _refusal(self, connection: Connection) -> StoreError:
-        row = connection.execute(
-            select(episodes.c.status, episodes.c.n_decisions).where(episodes.c.id == self._key)
-        ).one_or_none()
+        row = self._row(connection)
         if row is None:
             return UnknownEpisode(f"Episode {self._id} was deleted while it was recorded.")
+        if row.worker != self._worker:
+            return StoreError(
+                f"Episode {self._id} belongs to another worker by now ({quoted(row.worker)}); nothing more can be "
+                "recorded of it here."
+            )
         if row.status != EpisodeStatus.RUNNING.value:
             return StoreError(f"Episode {self._id} is {row.status}; nothing more can be recorded of it.")
+        if row.n_decisions == self._progress.n_decisions:
+            return StoreError(f"Episode {self._id} was started already: something else records it too.")
         return StoreError(
             f"Episode {self._id} has {row.n_decisions} decisions where {self._progress.n_decisions} were expected: "
             "something else records it too."
         )
 
     def _accept_if_ended_as(self, connection: Connection, outcome: Outcome) -> None:
-        reason = connection.scalar(select(episodes.c.stop_reason).where(episodes.c.id == self._key))
-        if reason != outcome.stop_reason.value:
+        row = self._row(connection)
+        if row is None or row.worker != self._worker or row.stop_reason != outcome.stop_reason.value:
             raise self._refusal(connection)
+
+    def _row(self, connection: Connection) -> AnyRow | None:
+        """What is stored of the episode; None where it was deleted."""
+        columns = (episodes.c[name] for name in ("status", "stop_reason", "worker", "n_decisions"))
+        itself = {"key": self._key, "its_uuid": self._id}
+        return connection.execute(select(*columns).where(*_ITSELF), itself).one_or_none()
 
 
 def _stored_progress(connection: Connection, key: int, episode_id: str) -> Progress:
-    progress = Progress(layout=stored_layout(connection, key))
+    progress = Progress(layout=stored_layout(connection, key, f"Episode {episode_id}"))
     if progress.layout is None:
         return progress
     scenes = unpacked(packed_scenes(connection, episode_id), episode_id)
@@ -279,6 +321,22 @@ def _stored_tail(connection: Connection, key: int) -> Tail:
         is_merged = row.n >= CHUNK_SCENES
         tail = Tail(row.first + row.n) if is_merged else Tail(tail.first, tail.n + row.n, (*tail.packed, packed))
     return tail
+
+
+def _not_finite(decision: Decision) -> str:
+    """Which of the numbers of its reward is not finite, as the end of a sentence; an empty text where all are."""
+    for component in decision.reward.components:
+        for name in ("delta", "weight", "value"):
+            if not is_finite(value := getattr(component, name)):
+                return f"the {name} of {quoted(component.name)} is {quoted(value)}"
+    for step in decision.steps:
+        if not is_finite(step.env_reward):
+            return f"the environment paid {quoted(step.env_reward)} for step {step.index}"
+    try:
+        sums = {"lambda": decision.reward.effective_lambda, "it": decision.reward.total, "the sum": decision.env_reward}
+    except OverflowError:  # of finite parts
+        return "the sum of its parts is too large for one"
+    return next((f"{name} is {quoted(value)}" for name, value in sums.items() if not is_finite(value)), "")
 
 
 def _types_for(connection: Connection, components: Sequence[RewardComponent], known: ComponentTypes) -> ComponentTypes:

@@ -68,11 +68,23 @@ class EpisodeSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An episode that is damaged, and why it cannot be read, in a sentence."""
+
+    id: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodePage:
-    """A page of a list; `next_cursor` asks for the following one and is None on the last."""
+    """A page of a list; `next_cursor` asks for the following one and is None on the last.
+
+    unreadable: episodes that belong on this page and are damaged; `rows` are the others.
+    """
 
     rows: tuple[EpisodeSummary, ...]
     next_cursor: str | None
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,14 @@ class SavedReward:
     config: RewardConfig
     saved_at: datetime
     n_scored: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableReward:
+    """A saved configuration that is damaged, by the name it is stored under, and why, in a sentence."""
+
+    name: str
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from core.errors import DuplicateId
 from core.store.arguments import text, whole
 from core.store.blobs import from_json, to_json, typed
 from core.store.browse import summaries
+from core.store.damage import Damage
 from core.store.ids import run_key
 from core.store.records import EpisodeSpent, EpisodeSummary, RunSummary
 from core.store.specs import episode_row, save_reward_configs
@@ -73,10 +74,9 @@ def one(connection: Connection, run_id: str) -> RunSummary:
     return summary
 
 
-def episodes_of(connection: Connection, run_id: str) -> tuple[EpisodeSummary, ...]:
-    """All episodes of a run, in order. Raises UnknownEpisode."""
-    key = run_key(connection, run_id)
-    return summaries(connection, lambda query: query.where(episodes.c.run_id == key).order_by(episodes.c.id))
+def episodes_of(connection: Connection, run_id: str) -> tuple[list[EpisodeSummary], Damage]:
+    """All episodes of a run, in order, and those that cannot be read. Raises UnknownEpisode."""
+    return summaries(connection, episodes.c.run_id == run_key(connection, run_id), [episodes.c.id])
 
 
 def spent(connection: Connection, run_id: str) -> Spent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -12,9 +13,9 @@ import msgspec
 from sqlalchemy import Connection, Insert, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from core.errors import StoreTooNew
+from core.errors import InvalidInput, StoreCorrupt, StoreTooNew
 from core.store.blobs import from_json, to_json
-from core.store.tables import reward_configs
+from core.store.tables import AnySelect, reward_configs
 from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig
 
 VERSION: Final = 1
@@ -27,18 +28,34 @@ class _SpecRecord(msgspec.Struct, frozen=True):
     spec: EpisodeSpec
 
 
-def insert_ignoring(connection: Connection, table: Table) -> Insert:
-    """An INSERT that passes over rows that are there already."""
+def insert_ignoring(connection: Connection, table: Table, rows: AnySelect | None = None) -> Insert:
+    """An INSERT that passes over rows that are there already; of what a query finds, where one is given."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    return dialect.insert(table).on_conflict_do_nothing()
+    insert = dialect.insert(table)
+    if rows is not None:
+        insert = insert.from_select([column.name for column in table.columns], rows)
+    return insert.on_conflict_do_nothing()
 
 
 def save_reward_configs(connection: Connection, configs: Iterable[RewardConfig]) -> None:
-    """Store the configurations that are not stored yet."""
-    rows = {config.config_hash: to_json(config) for config in configs}
+    """Store the configurations that are not stored yet. Raises InvalidInput for one that could not be read again."""
+    rows = {config.config_hash: _reward_blob(config) for config in configs}
     if rows:
         statement = insert_ignoring(connection, reward_configs)
         connection.execute(statement, [{"hash": name, "config": blob} for name, blob in sorted(rows.items())])
+
+
+def _reward_blob(config: RewardConfig) -> bytes:
+    blob = to_json(config)
+    try:
+        json.dumps(msgspec.to_builtins(config), allow_nan=False)  # msgspec would write what is not finite as null
+        from_json(blob, RewardConfig, "It")
+    except (ValueError, StoreCorrupt) as error:
+        raise InvalidInput(
+            f"A reward configuration cannot be kept: a value in it is not finite or of a wrong type ({error}). Check "
+            "its weights, limits and parameters."
+        ) from error
+    return blob
 
 
 def spec_blob(spec: EpisodeSpec) -> bytes:

@@ -7,7 +7,8 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -73,6 +74,17 @@ def sqlite_engine(url: URL) -> Engine:
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+@contextmanager
+def less_patient(connection: Connection, wait_ms: int) -> Generator[None, None, None]:
+    """Outside a transaction: one that begins inside waits only so long for the lock."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
+    try:
+        yield
+    finally:
+        driver.execute(_PRAGMAS[0]).close()
 
 
 class SqliteFile:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from core.errors import StoreError
 from core.facts import EpisodeFacts
 from core.settings import Settings
 from core.store import (
@@ -21,7 +23,7 @@ from core.store import (
     seeds,
     unlocks,
 )
-from core.store.archive import ArchivePart
+from core.store.archive import ArchivePart, MadePack
 from core.store.arguments import in_parts
 from core.store.database import Database, sqlite_url
 from core.store.recorder import EpisodeRecorder
@@ -36,6 +38,8 @@ from core.store.records import (
     RunSummary,
     SavedReward,
     Totals,
+    Unreadable,
+    UnreadableReward,
 )
 from core.store.schema import migrate
 from core.store.seeds import World
@@ -56,6 +60,9 @@ from core.types import (
 
 _ANY_EPISODE = EpisodeFilter()
 _ANY_MODEL_CALL = ExchangeFilter()
+_PACKS_WAIT_MS = 500
+
+_log = logging.getLogger(__name__)
 
 
 class TraceStore:
@@ -183,9 +190,17 @@ class TraceStore:
             return runs.one(connection, run_id)
 
     def run_episodes(self, run_id: str) -> tuple[EpisodeSummary, ...]:
-        """All episodes of a run in the order in which they were launched. Raises UnknownEpisode."""
+        """All episodes of a run in the order in which they were launched. Raises UnknownEpisode.
+
+        Those that are damaged are left out; `unreadable_episodes` names them.
+        """
         with self._database.reading() as connection:
-            return runs.episodes_of(connection, run_id)
+            return tuple(runs.episodes_of(connection, run_id)[0])
+
+    def unreadable_episodes(self, run_id: str) -> tuple[Unreadable, ...]:
+        """The episodes of a run that are damaged, with what is wrong. Raises UnknownEpisode."""
+        with self._database.reading() as connection:
+            return browse.unreadable(runs.episodes_of(connection, run_id)[1])
 
     def spent(self, run_id: str) -> Spent:
         """What the model calls of a run have come to so far. Raises UnknownEpisode."""
@@ -205,7 +220,8 @@ class TraceStore:
     ) -> EpisodePage:
         """A page of episodes, newest first. Episodes that arrive meanwhile shift nothing on later pages.
 
-        Raises InvalidInput for a cursor that is none.
+        One that is damaged is named in the page's `unreadable` instead of failing the others. Raises InvalidInput for
+        a cursor that is none.
         """
         with self._database.reading() as connection:
             return browse.page(connection, filter, cursor, limit)
@@ -270,7 +286,10 @@ class TraceStore:
             return episodes.latest_scene(connection, episode_id)
 
     def reward_facts(self, episode_id: str) -> EpisodeFacts:
-        """What re-scoring looks at, as columns. Made anew where the episode has not been closed."""
+        """What re-scoring looks at, as columns. Made anew where the episode has not been closed.
+
+        Raises StoreCorrupt where its decisions are damaged or do not fit the episode.
+        """
         with self._database.reading() as connection:
             return archive.reward_facts(connection, episode_id)
 
@@ -288,19 +307,27 @@ class TraceStore:
         with self._database.reading() as connection:
             return archive.played_ids(connection, filter)
 
+    def without_decision(self, filter: EpisodeFilter = _ANY_EPISODE) -> dict[str, int]:
+        """How many episodes are over, made no decision and pass the filter, by policy as `PlayedEpisode` names it.
+
+        `played_ids` leaves them out. Raises InvalidInput.
+        """
+        with self._database.reading() as connection:
+            return archive.without_decision(connection, filter)
+
     def archive_part(self, ids: Iterable[str]) -> ArchivePart:
         """The played ones of these episodes, oldest launch first, with their reward facts.
 
         One that is damaged is named among the unreadable instead of failing the others. Facts that were missing
-        (of an episode that was interrupted, say) are made from its decisions and kept.
+        (of an episode that was interrupted, say) or that do not fit their episode are made from its decisions, and kept
+        where the database can be written.
         """
         parts: list[ArchivePart] = []
+        keeps = True
         for some in in_parts(ids):
             with self._database.reading() as connection:
                 found, made = archive.part(connection, some)
-            if made:
-                with self._database.writing() as connection:
-                    archive.save_packs(connection, made)
+            keeps = keeps and self._keep(made)
             parts.append(found)
         return ArchivePart(
             tuple(played for found in parts for played in found.episodes),
@@ -308,41 +335,84 @@ class TraceStore:
             tuple(problem for found in parts for problem in found.unreadable),
         )
 
+    def _keep(self, made: Mapping[str, MadePack]) -> bool:
+        """Whether packs could be kept. They save the next reader some time; whoever reads now needs none of them."""
+        if not made:
+            return True
+        try:
+            with self._database.writing_soon(_PACKS_WAIT_MS) as connection:
+                archive.save_packs(connection, made)
+        except StoreError as error:
+            _log.info("Reward facts that were made anew are not kept: %s", error)
+            return False
+        return True
+
     def unlock_steps(self, ids: Iterable[str]) -> dict[str, dict[str, int]]:
         """For each of these episodes, by whole id, the index of the step that first unlocked each achievement.
 
-        An episode that unlocked nothing has an empty table; ids under which nothing is stored are left out.
+        An episode that unlocked nothing has an empty table; ids under which nothing is stored are left out, and those
+        of which an unlock is damaged, which `unreadable_unlocks` names.
         """
+        return self._unlocks(ids)[0]
+
+    def unreadable_unlocks(self, ids: Iterable[str]) -> tuple[Unreadable, ...]:
+        """Those of these episodes of which it cannot be read when they unlocked what."""
+        return self._unlocks(ids)[1]
+
+    def _unlocks(self, ids: Iterable[str]) -> tuple[dict[str, dict[str, int]], tuple[Unreadable, ...]]:
         found: dict[str, dict[str, int]] = {}
+        unreadable: list[Unreadable] = []
         for some in in_parts(ids):
             with self._database.reading() as connection:
-                found |= unlocks.unlock_steps(connection, some)
-        return found
+                good, damage = unlocks.unlock_steps(connection, some)
+            found |= good
+            unreadable += browse.unreadable(damage)
+        return found, tuple(unreadable)
 
     def saved_rewards(self) -> tuple[SavedReward, ...]:
-        """The reward configurations that people saved, by name."""
+        """The reward configurations that people saved, by name. `unreadable_rewards` names those that are damaged."""
         with self._database.reading() as connection:
-            return saved_rewards.all_of_them(connection)
+            return saved_rewards.all_of_them(connection)[0]
 
-    def save_reward(self, name: str, config: RewardConfig) -> None:
-        """Save a checked configuration under a name. Raises InvalidInput where another one is saved under it."""
+    def unreadable_rewards(self) -> tuple[UnreadableReward, ...]:
+        """The saved reward configurations that are damaged, with what is wrong. `forget_reward` takes their names."""
+        with self._database.reading() as connection:
+            return saved_rewards.all_of_them(connection)[1]
+
+    def save_reward(self, name: str, config: RewardConfig) -> str:
+        """Save a checked configuration under a name; gives back the name as it is stored, without blanks around it.
+
+        Raises InvalidInput where another one is saved under it, for a name with a character that cannot be seen, and
+        for a configuration with a value that is not finite.
+        """
         with self._database.writing() as connection:
-            saved_rewards.save(connection, name, config)
+            return saved_rewards.save(connection, name, config)
 
     def forget_reward(self, name: str) -> None:
-        """Forget a saved configuration and what episodes would have earned under it; what they earned stays."""
+        """Forget a saved configuration, readable or not, and what episodes would have earned under it.
+
+        What they earned stays, and so does a configuration that an episode has or waits to be played with.
+        """
         with self._database.writing() as connection:
             saved_rewards.forget(connection, name)
 
     def save_scorings(self, config: RewardConfig, returns: Mapping[str, float]) -> int:
-        """Keep what episodes, by id, would have earned under a checked configuration; how many of them are new."""
+        """Keep what episodes, by id, would have earned under a checked configuration; how many of them are new.
+
+        Raises InvalidInput for a return that is not a finite number, and then keeps none.
+        """
         with self._database.writing() as connection:
             return saved_rewards.save_scorings(connection, config, returns)
 
     def scorings(self, config_hash: str) -> dict[str, float]:
-        """What episodes, by id, would have earned under a configuration, as far as that was kept."""
+        """What episodes, by id, would have earned under a configuration, as far as that was kept and can be read."""
         with self._database.reading() as connection:
-            return saved_rewards.scorings_of(connection, config_hash)
+            return saved_rewards.scorings_of(connection, config_hash)[0]
+
+    def unreadable_scorings(self, config_hash: str) -> tuple[Unreadable, ...]:
+        """The episodes of which it was kept what they would have earned under a configuration, and is damaged."""
+        with self._database.reading() as connection:
+            return saved_rewards.scorings_of(connection, config_hash)[1]
 
     # ------------------------------------------------------------------------------------------------ profiles
 

@@ -7,10 +7,11 @@ from typing import Final
 
 import streamlit as st
 
-from core.errors import InvalidReward, StoreError
+from core.errors import InvalidReward, StoreCorrupt, StoreError
 from core.rewards import checked
 from core.store import EpisodeFilter, SavedReward
 from core.types import RewardConfig
+from pages.components.damaged import show_damaged_rewards
 from pages.components.form_state import FormState
 from pages.components.format import short_id, when
 from pages.components.plain import short, shown
@@ -68,6 +69,7 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
     if trouble := form.get(_TROUBLE):
         st.error("This cannot be started from.")
         st.text(shown(trouble, _MOST_OF_A_SENTENCE))
+    show_damaged_rewards(store().unreadable_rewards(), form.key("damaged_rewards"))
     return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
 
 
@@ -118,8 +120,10 @@ def _config_of(chosen: str) -> RewardConfig:
         saved = {entry.name: entry.config for entry in store().saved_rewards()}
         return checked(saved[chosen.removeprefix(_SAVED)])
     if chosen.startswith(_RUN):
-        rows = store().episodes(EpisodeFilter(run_id=chosen.removeprefix(_RUN)), limit=1).rows
-        return checked(rows[0].spec.reward) if rows else DEFAULT
+        page = store().episodes(EpisodeFilter(run_id=chosen.removeprefix(_RUN)))
+        if not page.rows and page.unreadable:
+            raise StoreCorrupt(page.unreadable[0].problem)
+        return checked(page.rows[0].spec.reward) if page.rows else DEFAULT
     if chosen.startswith(_EPISODE):
         return checked(store().episode(chosen.removeprefix(_EPISODE)).spec.reward)
     return DEFAULT  # what was brought along is offered only while the form says it

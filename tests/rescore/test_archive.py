@@ -70,15 +70,38 @@ def test_a_damaged_episode_is_named_and_the_others_are_there(store: TraceStore):
     store.create_run(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 5)
-    with store._database.writing() as connection:
-        connection.exec_driver_sql(
-            "UPDATE episode_packs SET blob = substr(blob, 1, 20) WHERE episode_id = "
-            "(SELECT id FROM episodes WHERE uuid = 'episode-1')"
-        )
+    _change(store, "UPDATE episodes SET env_return = env_return + 1 WHERE uuid = 'episode-1'")
     stored = RewardArchive(store).refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-2"]
     ((name, problem),) = stored.unreadable
     assert name == "episode-1" and "episode-1" in problem
+    assert stored.only(["episode-2"]).unreadable == (), "of what was chosen, nothing is damaged"
+
+
+def test_facts_that_are_damaged_are_made_anew_from_the_decisions(store: TraceStore):
+    store.create_run(make_run("run-1", ["episode-1"]))
+    record_episode(store, "episode-1", 5)
+    whole = RewardArchive(store).refresh()
+    _change(store, "UPDATE episode_packs SET blob = substr(blob, 1, 20)")
+    stored = RewardArchive(store).refresh()
+    assert stored.unreadable == ()
+    assert stored.columns.logged.tolist() == whole.columns.logged.tolist()
+
+
+def test_one_that_was_damaged_is_there_again_once_it_is_whole(store: TraceStore):
+    store.create_run(make_run("run-1", ["episode-1"]))
+    record_episode(store, "episode-1", 5)
+    _change(store, "UPDATE episodes SET n_steps = n_steps + 1")
+    archive = RewardArchive(store)
+    assert [name for name, _ in archive.refresh().unreadable] == ["episode-1"]
+    _change(store, "UPDATE episodes SET n_steps = n_steps - 1")
+    assert [episode.id for episode in archive.refresh().episodes] == ["episode-1"]
+    assert archive.refresh().unreadable == ()
+
+
+def _change(store: TraceStore, statement: str) -> None:
+    with store._database.writing() as connection:
+        assert connection.exec_driver_sql(statement).rowcount == 1
 
 
 def test_some_of_it_can_be_looked_at_alone(store: TraceStore):

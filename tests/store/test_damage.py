@@ -14,11 +14,12 @@ from core.errors import CraftscopeError, InvalidInput, StoreCorrupt, UnknownEpis
 from core.store import EpisodeFilter, TraceStore
 from core.store.database import sqlite_driver
 from core.store.tables import metadata
-from core.types import EnvConfig, EpisodeStatus, StopReason
+from core.types import EnvConfig, EpisodeStatus, RewardConfig, StopReason
 from tests.store.samples import make_run, record_episode
 from tests.store.test_seeds import DESCRIPTION
 
 FUZZED = 60
+SCORED = RewardConfig("per_achievement", weights={"collect_wood": 4.0})
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         record_episode(store, "a-episode", 6)
         store.claim_next(worker="test")
         store.save_seed_description(DESCRIPTION)
+        store.save_reward("another", SCORED)
+        store.save_scorings(SCORED, {"a-episode": 1.5})
     with closing(sqlite_driver().connect(str(file))) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -53,12 +56,18 @@ def reads(store: TraceStore) -> Iterator[Callable[[], object]]:
         yield lambda index=index: store.decision("a-episode", index)
     yield lambda: store.decision_at_step("a-episode", 1)
     yield from (store.is_empty, store.runs, store.episodes, store.totals, store.policies, store.interrupt_stale)
-    yield from (store.model_profiles, store.saved_rewards, store.played_ids)
+    yield from (store.model_profiles, store.saved_rewards, store.unreadable_rewards)
+    yield from (store.played_ids, store.without_decision)
     yield lambda: store.archive_part(store.played_ids())
-    yield lambda: store.scorings("0" * 16)
+    yield lambda: store.archive_part(["a-episode", "b-episode"])
+    for ask in (store.unlock_steps, store.unreadable_unlocks):
+        yield lambda ask=ask: ask(["a-episode", "b-episode"])
+    for ask in (store.scorings, store.unreadable_scorings):
+        yield lambda ask=ask: ask(SCORED.config_hash)
     yield lambda: store.generation
     yield lambda: store.run("run-1")
     yield lambda: store.run_episodes("run-1")
+    yield lambda: store.unreadable_episodes("run-1")
     yield lambda: store.episodes(EpisodeFilter(achievements=("collect_wood",), seeds=(0,)), limit=1)
     yield lambda: store.totals(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,)))
     yield lambda: store.seed_description(42, 1, EnvConfig(), "engine-1")

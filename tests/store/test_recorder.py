@@ -220,6 +220,16 @@ def test_two_recorders_of_one_episode_cannot_mix(store: TraceStore):
     assert without_store_ms(store.load_episode("episode-1").decisions) == decisions[:2]
 
 
+def test_two_recorders_of_one_episode_cannot_both_start_it(store: TraceStore):
+    begun(store)
+    initial, _ = make_decisions(1)
+    first, second = store.recorder("episode-1"), store.recorder("episode-1")
+    first.start(START, initial)
+    with pytest.raises(StoreError, match="was started already: something else records it too"):
+        second.start(START + timedelta(hours=1), initial)
+    assert store.episode("episode-1").started_at == START
+
+
 def test_a_decision_out_of_order_is_refused(store: TraceStore):
     begun(store)
     recorder = store.recorder("episode-1")
@@ -230,16 +240,73 @@ def test_a_decision_out_of_order_is_refused(store: TraceStore):
     assert store.decisions("episode-1") == ()
 
 
-def test_a_reward_that_is_no_number_is_refused_and_nothing_of_it_stored(store: TraceStore):
+def paid(*values: float, delta: float = 1.0, weight: float = 1.0, effective_lambda: float = 1.0) -> RewardBreakdown:
+    """What a strategy of somebody's own might answer."""
+    parts = tuple(RewardComponent("own", "ratio", delta, weight, value) for value in values)
+    return RewardBreakdown("own", effective_lambda, parts)
+
+
+@pytest.mark.parametrize(
+    ("reward", "wrong"),
+    [
+        (paid(math.nan), "the value of 'ratio' is nan"),
+        (paid(1.0, math.inf), "the value of 'ratio' is inf"),
+        (paid(math.inf, -math.inf), "the value of 'ratio' is inf"),
+        (paid(1.0, delta=-math.inf), "the delta of 'ratio' is -inf"),
+        (paid(1.0, weight=math.nan), "the weight of 'ratio' is nan"),
+        (paid(effective_lambda=math.inf), "lambda is inf"),
+        (paid(1e300, effective_lambda=1e300), "it is inf"),
+        (paid(1.7e308, 1.7e308), "the sum of its parts is too large"),
+        (paid(None), "the value of 'ratio' is None"),  # pyright: ignore[reportArgumentType]
+    ],
+    ids=str,
+)
+def test_a_reward_that_is_not_finite_is_refused_and_nothing_of_it_stored(
+    store: TraceStore, reward: RewardBreakdown, wrong: str
+):
     begun(store)
     recorder = store.recorder("episode-1")
     initial, (decision,) = make_decisions(1)
     recorder.start(START, initial)
-    nan = RewardBreakdown("own", 1.0, (RewardComponent("own", "ratio", 1.0, math.nan, math.nan),))
-    with pytest.raises(InvalidInput, match="not a number"):
-        recorder.record(replace(decision, reward=nan))
+    with pytest.raises(InvalidInput, match=f"Decision 0 of episode episode-1 .*not a finite number: {wrong}"):
+        recorder.record(replace(decision, reward=reward))
     recorder.record(decision)
     assert without_store_ms(store.load_episode("episode-1").decisions) == [decision]
+
+
+def test_what_the_environment_pays_must_be_finite_too(store: TraceStore):
+    begun(store)
+    recorder = store.recorder("episode-1")
+    initial, decisions = make_decisions(4)
+    recorder.start(START, initial)
+    decision = next(decision for decision in decisions if decision.steps)
+    for earlier in decisions[: decision.index]:
+        recorder.record(earlier)
+    steps = (replace(decision.steps[0], env_reward=math.inf), *decision.steps[1:])
+    with pytest.raises(InvalidInput, match="the environment paid inf for step 0"):
+        recorder.record(replace(decision, steps=steps))
+
+
+def test_a_return_that_grows_beyond_all_numbers_is_refused_with_the_decision_that_does_it(store: TraceStore):
+    begun(store)
+    recorder = store.recorder("episode-1")
+    initial, decisions = make_decisions(2)
+    recorder.start(START, initial)
+    recorder.record(replace(decisions[0], reward=paid(1.7e308)))
+    with pytest.raises(InvalidInput, match="Decision 1 .*with it the return is too large"):
+        recorder.record(replace(decisions[1], reward=paid(1.7e308)))
+
+
+def test_a_count_too_large_for_the_facts_keeps_no_episode_from_its_end(store: TraceStore):
+    begun(store)
+    recorder = store.recorder("episode-1")
+    initial, (decision,) = make_decisions(1)
+    recorder.start(START, initial)
+    recorder.record(replace(decision, before=StateFacts(inventory={"wood": 2**40})))
+    recorder.finish(Outcome(StopReason.MAX_STEPS, FINISHED_AT))
+    assert store.episode("episode-1").status is EpisodeStatus.COMPLETED
+    part = store.archive_part(["episode-1"])
+    assert [entry.id for entry in part.unreadable] == ["episode-1"]
 
 
 def test_an_episode_that_was_interrupted_takes_nothing_more(store: TraceStore):

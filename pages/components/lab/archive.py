@@ -7,17 +7,16 @@ import streamlit as st
 from core import jobs
 from core.errors import JobError, StoreError
 from core.rescore import RewardArchive, Stored
-from core.store import EpisodeFilter, TraceStore
+from core.store import EpisodeFilter, TraceStore, Unreadable
 from core.types import EpisodeStatus
 from pages.components.arrival import has_arrived
-from pages.components.format import number, short_id
-from pages.components.plain import plain, short, shown
+from pages.components.damaged import show_damaged_episodes
+from pages.components.format import number
+from pages.components.plain import plain
 from pages.components.state import settings, stop_with, store
 
 _POLL_S = 2.0
 _IDLE_S = 10.0  # nothing waits here, but other programs may write into the same store
-_MOST_NAMED = 20
-_MOST_OF_A_SENTENCE = 300
 _NOT_OVER = EpisodeFilter(statuses=(EpisodeStatus.QUEUED, EpisodeStatus.RUNNING))
 
 
@@ -32,13 +31,22 @@ def stored_rewards() -> Stored:
 
 
 def show_what_is_loaded(stored: Stored) -> None:
-    """How much there is, what will join it, and what cannot be read."""
+    """How much there is, what will join it, what is left out, and what cannot be read."""
     waiting = store().totals(_NOT_OVER).episodes
+    left_out = sum(store().without_decision().values())
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-loaded"):
-        st.caption(_loaded_in_words(stored, waiting), width="content")
-        if stored.unreadable:
-            with st.popover(f"{number(len(stored.unreadable))} cannot be read", type="tertiary"):
-                _list_unreadable(stored)
+        st.caption(_loaded_in_words(stored, waiting, left_out), width="content")
+        show_damaged_episodes([Unreadable(name, problem) for name, problem in stored.unreadable], "lab_damaged")
+
+
+def show_why_none() -> None:
+    """Why there is nothing to score, though something is stored."""
+    if store().totals(_NOT_OVER).episodes:
+        st.info("No episode with a decision is over yet. This page goes on by itself when the first one is.")
+        st.page_link("pages/run.py", label="Watch them play →")
+        return
+    st.info("No episode that could be scored is stored: none of them both made a decision and can be read.")
+    st.page_link("pages/traces.py", label="See in Traces what became of them →")
 
 
 def join_what_ends(stored: Stored) -> None:
@@ -52,24 +60,23 @@ def wait_for_the_first() -> None:
     st.fragment(_wait_for_the_first, run_every=_IDLE_S if has_arrived("lab") else None)()
 
 
-def _loaded_in_words(stored: Stored, waiting: int) -> str:
+def _loaded_in_words(stored: Stored, waiting: int, left_out: int) -> str:
     episodes, decisions = len(stored.episodes), stored.columns.n_decisions
-    if not episodes:
-        return f"No episode is over yet; {number(waiting)} queued or running" if waiting else "No episode is over yet"
-    loaded = (
-        f"{number(episodes)} episode{'s' * (episodes != 1)} with {number(decisions)} decision{'s' * (decisions != 1)}"
-    )
-    if not waiting:
-        return f"{loaded}, all that is stored"
-    return f"{loaded}; {number(waiting)} more {'joins' if waiting == 1 else 'join'} when they are over"
-
-
-def _list_unreadable(stored: Stored) -> None:
-    st.markdown("**Damaged, and left out of everything here**")
-    for episode_id, problem in stored.unreadable[:_MOST_NAMED]:
-        st.text(f"{short(short_id(episode_id), 8)}: {shown(problem, _MOST_OF_A_SENTENCE)}")
-    if len(stored.unreadable) > _MOST_NAMED:
-        st.caption(f"… and {number(len(stored.unreadable) - _MOST_NAMED)} more")
+    parts: list[str] = []
+    if episodes:
+        parts.append(
+            f"{number(episodes)} episode{'s' * (episodes != 1)} with {number(decisions)} "
+            f"decision{'s' * (decisions != 1)}" + ", all that is stored" * (not waiting and not left_out)
+        )
+    elif not left_out:
+        parts.append("No episode is over yet")
+    if left_out:
+        parts.append(f"{number(left_out)} that made no decision {'is' if left_out == 1 else 'are'} left out")
+    if waiting and episodes:
+        parts.append(f"{number(waiting)} more {'joins' if waiting == 1 else 'join'} when they are over")
+    elif waiting:
+        parts.append(f"{number(waiting)} queued or running")
+    return "; ".join(parts)
 
 
 def _wait(stored: Stored, wait_s: float) -> None:

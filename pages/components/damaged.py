@@ -1,0 +1,68 @@
+"""What is stored and cannot be read: named beside what can, so that it is neither hidden nor in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from core.errors import StoreError
+from core.store import Unreadable, UnreadableReward
+from pages.components.format import number, short_id
+from pages.components.plain import plain, short, shown
+from pages.components.state import store
+
+_MOST_NAMED = 20
+_MOST_OF_A_NAME = 40
+_MOST_OF_A_SENTENCE = 300
+
+
+def show_damaged_episodes(unreadable: Sequence[Unreadable], key: str, *, deletable: bool = False) -> None:
+    """A quiet button that opens the list; nothing where all is well. deletable: they can be deleted there."""
+    if not unreadable:
+        return
+    with st.popover(f"{number(len(unreadable))} cannot be read", type="tertiary", key=f"{key}_popover"):
+        st.markdown("**Damaged, and left out of everything here**")
+        for entry in unreadable[:_MOST_NAMED]:
+            st.text(f"{short(short_id(entry.id), 8)}: {shown(entry.problem, _MOST_OF_A_SENTENCE)}")
+        if len(unreadable) > _MOST_NAMED:
+            st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
+        if deletable:
+            st.caption("A whole copy of the database brings them back. To delete them cannot be undone.")
+            ids = [entry.id for entry in unreadable]
+            _delete_button(f"Delete {number(len(ids))} for good", f"{key}_delete", lambda: store().delete_episodes(ids))
+        else:
+            st.page_link("pages/traces.py", label="Delete them in Traces →")
+
+
+def show_damaged_rewards(unreadable: Sequence[UnreadableReward], key: str) -> None:
+    """The same for saved reward configurations, each of which can be deleted."""
+    if not unreadable:
+        return
+    several = len(unreadable) > 1
+    label = f"{number(len(unreadable))} saved configuration{'s' * several} cannot be read"
+    with st.popover(label, type="tertiary", key=f"{key}_popover"):
+        for at, entry in enumerate(unreadable[:_MOST_NAMED]):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(
+                    f"“{short(entry.name, _MOST_OF_A_NAME)}”: {shown(entry.problem, _MOST_OF_A_SENTENCE)}",
+                    width="stretch",
+                )
+                _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.name: store().forget_reward(name))
+        if len(unreadable) > _MOST_NAMED:
+            st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
+        st.caption("What episodes earned in play stays. To delete one cannot be undone.")
+
+
+def _delete_button(label: str, key: str, delete: Callable[[], object]) -> None:
+    failed = f"{key}_failed"
+
+    def press() -> None:
+        try:
+            delete()
+        except StoreError as error:
+            st.session_state[failed] = f"Nothing was deleted: {error}"
+
+    st.button(label, key=key, on_click=press)
+    if problem := st.session_state.pop(failed, ""):
+        st.error(plain(short(problem, _MOST_OF_A_SENTENCE)))

@@ -1,0 +1,180 @@
+"""One damaged row takes no page along: it is named where it would have stood, and can be deleted there."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.settings import load_settings
+from core.store import TraceStore
+from core.store.database import sqlite_driver
+from core.types import RewardConfig
+from tests.pages.conftest import ROOT
+from tests.pages.lab_episodes import DEFAULTS, HONEST, record_changes
+from tests.store.samples import make_run, record_episode
+
+LOST = "lost0001"
+THREE = ("honest01", LOST, "honest02")
+
+
+@pytest.fixture
+def damaged(data_dir: Path) -> Path:
+    """Three episodes of one run and one of another; one of the three is damaged."""
+    with TraceStore.from_settings(load_settings()) as store:
+        store.create_run(make_run("run-of-three", list(THREE)))
+        for name in THREE:
+            record_episode(store, name)
+        record_changes(store, "honest03", HONEST, minutes=1)
+    change(data_dir, f"UPDATE episodes SET n_steps = 'many' WHERE uuid = '{LOST}'")
+    return data_dir
+
+
+def change(data_dir: Path, statement: str) -> None:
+    """By another program, while nothing has the database open."""
+    (file,) = data_dir.glob("*.db")
+    with closing(sqlite_driver().connect(str(file), isolation_level=None)) as connection:
+        assert connection.execute(statement).rowcount >= 1
+
+
+def opened(page: str, **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def said(at: AppTest) -> str:
+    kinds = (at.text, at.caption, at.markdown, at.info, at.warning, at.error)
+    return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
+
+
+def popovers(at: AppTest) -> list[str]:
+    return [block.proto.popover.label for block in at.get("popover")]
+
+
+def button(at: AppTest, key: str):
+    return next(b for b in at.button if b.key == key)
+
+
+def test_traces_names_it_beside_the_others_and_deletes_it_for_good(damaged: Path):
+    at = opened("traces")
+    assert len(at.dataframe[0].value) == 3
+    assert "1 cannot be read" in popovers(at)
+    assert f"{LOST}: Episode {LOST} is stored but cannot be read" in said(at)
+    button(at, "trace_damaged_delete").click().run()
+    assert not at.exception
+    assert "1 cannot be read" not in popovers(at)
+    assert len(at.dataframe[0].value) == 3
+    with TraceStore.from_settings(load_settings()) as store:
+        assert {row.id for row in store.episodes().rows} == {"honest01", "honest02", "honest03"}
+
+
+def test_a_run_names_it_and_does_not_count_it_as_deleted(damaged: Path):
+    at = opened("run", id="run-of-three")
+    assert "1 cannot be read" in popovers(at)
+    assert LOST in said(at)
+    assert "deleted since" not in said(at)
+
+
+def test_a_run_of_which_nothing_can_be_read_says_so(damaged: Path):
+    change(damaged, "UPDATE episodes SET n_steps = 'many'")
+    assert "None of its episodes can be read" in said(opened("run", id="run-of-three"))
+
+
+def test_the_lab_counts_the_others_and_names_it(damaged: Path):
+    at = opened("lab")
+    assert "3 episodes with 15 decisions" in said(at)
+    assert "1 cannot be read" in popovers(at)
+    assert f"{LOST}: Episode {LOST}" in said(at)
+
+
+@pytest.mark.parametrize("view", ["Audit", "Across episodes"])
+def test_the_other_views_of_the_lab_go_on(damaged: Path, view: str):
+    assert "1 cannot be read" in popovers(opened("lab", view=view))
+
+
+def test_a_lab_in_which_nothing_can_be_read_says_so(damaged: Path):
+    change(damaged, "UPDATE episodes SET n_steps = 'many'")
+    at = opened("lab")
+    assert "none of them both made a decision and can be read" in said(at)
+    assert "4 cannot be read" in popovers(at)
+
+
+def test_the_choice_of_an_episode_goes_on(damaged: Path):
+    at = opened("episode")
+    assert {b.key for b in at.button} >= {"offer-honest01", "offer-honest02", "offer-honest03"}
+
+
+def test_an_unlock_that_is_damaged_is_named_where_unlock_times_are_shown(damaged: Path):
+    change(
+        damaged,
+        "UPDATE OR REPLACE episode_achievements SET step = 'late' "
+        "WHERE episode_id = (SELECT id FROM episodes WHERE uuid = 'honest01')",
+    )
+    at = opened("lab", view="Across episodes", across_section="Unlock times")
+    assert "1 cannot be read" in popovers(at)
+
+
+# -------------------------------------------------------------------------------------------------- saved rewards
+
+
+@pytest.fixture
+def damaged_reward(data_dir: Path) -> Path:
+    """One saved configuration that is whole and one that is not."""
+    other = replace(DEFAULTS, indicator_lambda=3.0)
+    with TraceStore.from_settings(load_settings()) as store:
+        record_changes(store, "honest01", HONEST)
+        store.save_reward("whole", RewardConfig("consistent"))
+        store.save_reward("<b>torn</b>", other)
+    change(data_dir, f"UPDATE reward_configs SET config = '{{' WHERE hash = '{other.config_hash}'")
+    return data_dir
+
+
+@pytest.mark.parametrize(("page", "key"), [("lab", "lab_damaged_rewards"), ("launch", "launch_damaged_rewards")])
+def test_a_saved_configuration_that_is_damaged_is_named_and_the_others_are_offered(
+    damaged_reward: Path, page: str, key: str
+):
+    at = opened(page)
+    assert "1 saved configuration cannot be read" in popovers(at)
+    assert "“<b>torn</b>”: " in said(at)
+    offered = {option for box in at.selectbox for option in box.options}
+    assert "Saved: whole" in offered
+    button(at, f"{key}_delete_0").click().run()
+    assert not at.exception
+    assert "1 saved configuration cannot be read" not in popovers(at)
+
+
+# -------------------------------------------------------------------------------------------- without a decision
+
+
+@pytest.fixture
+def idle(data_dir: Path) -> TraceStore:
+    """Two episodes that were stopped before they began, of the random policy."""
+    store = TraceStore.from_settings(load_settings())
+    store.create_run(make_run("idle", ["idle0001", "idle0002"]))
+    store.request_stop(run_id="idle")
+    return store
+
+
+def test_episodes_without_a_decision_are_said_to_be_left_out(idle: TraceStore):
+    record_changes(idle, "honest01", HONEST, minutes=1)
+    at = opened("lab")
+    assert "1 episode with 5 decisions; 2 that made no decision are left out" in said(at)
+    assert "all that is stored" not in said(at)
+    idle.close()
+
+
+def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceStore):
+    at = opened("lab")
+    assert "2 that made no decision are left out" in said(at)
+    assert "No episode that could be scored is stored" in said(at)
+    assert "No episode is over yet" not in said(at)
+    idle.close()
