@@ -6,20 +6,24 @@
 records         what comes out
 thresholds      what can be adjusted
 trail           an episode as the rules walk through it
+laps            ways back to where they began
+unlocks         what of a decision's pay is for its unlocks
 crafter, worth  what Crafter's rules allow, and what a configuration pays for it
+arrivals        how often creatures appear
 rules           one file for each
+quiet           why nothing is found in a configuration
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from core.audit.quiet import is_potential_based, why_nothing
 from core.audit.records import Alert, Cycle, Rule, Severity, Span
 from core.audit.rules import CONFIG_RULES, EPISODE_RULES, RULES
 from core.audit.thresholds import AuditThresholds
 from core.audit.trail import MOST_EVIDENCE, Trail
 from core.rewards import checked
-from core.rewards.registry import find_strategy
 from core.types import Episode, RewardConfig
 
 __all__ = [
@@ -35,6 +39,7 @@ __all__ = [
     "Span",
     "audit",
     "audit_config",
+    "why_no_config_alert",
 ]
 
 DEFAULTS = AuditThresholds()
@@ -54,7 +59,7 @@ def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Ale
     """
     trail = Trail(episode)
     found = _by_weight([alert for rule in EPISODE_RULES for alert in rule.find(trail, thresholds)])
-    return _excused(found) if _is_potential_based(episode.spec.reward) else found
+    return _excused(found) if is_potential_based(episode.spec.reward) else found
 
 
 def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
@@ -63,13 +68,17 @@ def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -
     Raises InvalidReward.
     """
     usable = checked(config)
-    if _is_potential_based(usable):
+    if is_potential_based(usable):
         return ()
     return _by_weight([alert for rule in CONFIG_RULES for alert in rule.find(usable, thresholds)])
 
 
-def _is_potential_based(config: RewardConfig) -> bool:
-    return find_strategy(config.strategy).is_potential_based
+def why_no_config_alert(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> str:
+    """Why `audit_config` finds nothing, in sentences for people; empty where it finds something.
+
+    Raises InvalidReward.
+    """
+    return why_nothing(checked(config), thresholds)
 
 
 def _excused(found: tuple[Alert, ...]) -> tuple[Alert, ...]:

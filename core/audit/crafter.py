@@ -1,13 +1,15 @@
 """Crafter's rules as far as an audit needs them: what each unlock brings, and what can be repeated for ever.
 
 Sources: `data.yaml` of crafter 1.8.3 (recipes, what is collected and how often it succeeds) and its `objects.py`
-(hunger, thirst, fatigue, creatures). `tests/audit/test_crafter.py` holds this against `core.env.rules` and, where that
-is quick, against the engine.
+(hunger, thirst, fatigue). `tests/audit/test_crafter.py` holds this against `core.env.rules` and, where that is quick,
+against the engine. How often creatures appear has a file of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+from core.audit.arrivals import arrival_in_words, steps_for_each
 
 VITALS = ("health", "food", "drink", "energy")
 MOST = 9  # of anything that is held
@@ -65,13 +67,6 @@ class Loop:
     held: dict[str, int] = field(default_factory=dict[str, int])
 
 
-# Creatures appear in chunks of 12 x 12 cells, looked at every tenth step (`Env._balance_chunk`). A player is assumed to
-# reach what appears in its own chunk and the eight around it, at once.
-_CHUNKS, _EVERY = 9, 10
-_ZOMBIES = 0.3 * _CHUNKS / _EVERY  # a step, in the dark: `_balance_object(..., 'grass', 6, 0, 0.3, 0.4, ...)`
-_SKELETONS = 0.1 * _CHUNKS / _EVERY  # a step: `_balance_object(..., 'path', 7, 7, 0.1, 0.1, ...)`
-_COWS = 0.01 * _CHUNKS / _EVERY  # a step: `_balance_object(..., 'grass', 5, 5, 0.01, 0.1, ...)`
-
 LOOPS: tuple[Loop, ...] = (
     Loop("doing nothing", 1, (), "Standing still can go on for ever. Nothing is assumed to disturb."),
     Loop(
@@ -123,6 +118,12 @@ LOOPS: tuple[Loop, ...] = (
         "back. A cow is assumed to stand there whenever one is wanted, with one blow to go.",
     ),
     Loop(
+        "eating a cow at every hunger",
+        max(26.0, steps_for_each("cow")),
+        (Event({"food": -1}), Event({"food": 1}, "eat_cow")),
+        "Hunger takes one food every 26 steps, the eating itself included. " + arrival_in_words("cow", "grass"),
+    ),
+    Loop(
         "eating a plant whenever it is ripe",
         301,
         (Event({"food": -4}), Event({"food": 4}, "eat_plant")),
@@ -130,30 +131,49 @@ LOOPS: tuple[Loop, ...] = (
         "else eats.",
     ),
     Loop(
+        "eating the plants of a field at every hunger",
+        26,
+        (Event({"food": -1}), Event({"food": 1}, "eat_plant")),
+        "Hunger takes one food every 26 steps, and one of many plants, of which one is always ripe, gives it back. "
+        "Nothing else is assumed to eat them.",
+    ),
+    Loop(
+        "eating the plants of a field when hungry",
+        104,
+        (Event({"food": -4}), Event({"food": 4}, "eat_plant")),
+        "Hunger takes 4 food in 104 steps, and one of many plants, of which one is always ripe, gives them back. "
+        "Nothing else is assumed to eat them.",
+    ),
+    Loop(
+        "eating the plants of a field with no hunger",
+        2,
+        (Event({}, "eat_plant"),),
+        "A plant that was eaten is not ripe at once, so 1 step looks at another one and 1 step eats it; at 9 nothing "
+        "refills. More than 150 plants are assumed to stand along the way, and nothing else to eat them.",
+    ),
+    Loop(
         "defeating zombies",
-        1 / _ZOMBIES,
+        steps_for_each("zombie"),
         (Event({}, "defeat_zombie"),),
-        "In the dark, every tenth step brings a zombie to a chunk of grass with probability 0.3. Nine chunks of grass, "
-        "nights without end, and ways and blows that take no time are assumed.",
+        arrival_in_words("zombie", "grass"),
     ),
     Loop(
         "defeating skeletons",
-        1 / _SKELETONS,
+        steps_for_each("skeleton"),
         (Event({}, "defeat_skeleton"),),
-        "Every tenth step brings a skeleton to a chunk with path and none in it with probability 0.1. Nine such "
-        "chunks, and ways and blows that take no time are assumed.",
+        arrival_in_words("skeleton", "path"),
     ),
     Loop(
         "eating cows with no hunger",
-        1 / _COWS,
+        steps_for_each("cow"),
         (Event({}, "eat_cow"),),
-        "Every tenth step brings a cow to a chunk of grass and none in it with probability 0.01; at 9 nothing "
-        "refills. Nine such chunks, and ways and blows that take no time are assumed.",
+        arrival_in_words("cow", "grass") + " At 9 nothing refills.",
     ),
     Loop(
         "being hurt and healing",
-        26,
+        13,
         (Event({"health": -1}), Event({"health": 1})),
-        "Health comes back by one every 26 steps (recovery has to exceed 25). Something is assumed to hurt as often.",
+        "Health comes back by one every 26 steps (recovery has to exceed 25), asleep every 13. Something is assumed to "
+        "hurt as often, and the sleep to go on.",
     ),
 )

@@ -21,9 +21,9 @@ class AuditThresholds:
     Amounts are counted in unlocks' worth: the mean of what the configuration pays for each of Crafter's 22 unlocks
     (`core.audit.worth`). So a configuration that pays ten times as much for everything needs no other thresholds.
 
-    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 100
-    episodes of the scripted policy of up to 1,000 steps the largest share of a component was 0.11, 200 steps without
-    an unlock paid at most 4.8 unlocks' worth, and no loop had more than 9 laps worth 0.35 or 5 laps worth 1.2.
+    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 35
+    episodes of the scripted policy of up to 1,000 steps the largest share of a component was 0.10, 200 steps without
+    an unlock paid at most 6.1 unlocks' worth, and no loop of 5 or more laps was worth more than 0.34.
 
     Raises InvalidInput for a value that is no number or out of its bounds.
     """
@@ -71,9 +71,10 @@ class AuditThresholds:
     loop_laps: int = _of(
         "paying_loop",
         integer(
-            6,
+            5,
             label="Laps",
-            description="An alert from this many laps of the same loop on.",
+            description="An alert from this many laps of the same loop on. Where each lap leaves another ground "
+            "behind, so many have to begin at one place.",
             low=1,
             high=1_000,
         ),
@@ -81,7 +82,7 @@ class AuditThresholds:
     loop_worth: float = _of(
         "paying_loop",
         number(
-            0.75,
+            0.6,
             label="Pay of the laps, in unlocks' worth",
             description="Where they pay at least this together.",
             low=0.0,

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from core.audit.records import Span
+from core.audit.unlocks import pay_beside
 from core.audit.worth import unlock_worth
 from core.errors import InvalidInput
 from core.types import Decision, Episode, StateRecord
@@ -20,12 +21,16 @@ TINY = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One decision. first_frame, last_frame: as in `Span`. pay: its shaped reward. Equal to itself alone."""
+    """One decision. Equal to itself alone.
+
+    first_frame, last_frame: as in `Span`. pay: its shaped reward. pay_beside: without what was paid for its unlocks.
+    """
 
     decision: Decision
     first_frame: int
     last_frame: int
     pay: float
+    pay_beside: float
 
     @property
     def index(self) -> int:
@@ -52,7 +57,9 @@ class Trail:
         for decision in episode.decisions:
             first = len(self.states) - 1
             self.states += [step.state for step in decision.steps]
-            self.entries.append(Entry(decision, first, len(self.states) - 1, decision.reward.total))
+            self.entries.append(
+                Entry(decision, first, len(self.states) - 1, decision.reward.total, pay_beside(decision))
+            )
 
     @cached_property
     def entry_of_step(self) -> list[Entry]:
@@ -107,6 +114,11 @@ def _is_another_world(before: StateRecord | None, after: StateRecord | None) -> 
 def total(entries: Iterable[Entry]) -> float:
     """What these decisions were paid."""
     return math.fsum(entry.pay for entry in entries)
+
+
+def total_beside(entries: Iterable[Entry]) -> float:
+    """What these decisions were paid beside their unlocks."""
+    return math.fsum(entry.pay_beside for entry in entries)
 
 
 def span(entries: Sequence[Entry], caption: str, *, reward: float | None = None) -> Span:

@@ -9,22 +9,54 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.env.rules import DAY_LENGTH, PLACE
+from core.env.rules import DAY_LENGTH, DIRECTIONS, PLACE, WALKABLE
 from core.params import choice, integer
 from core.policies.scripted import Goal, ScriptedParams, ScriptedPolicy, crafting, shelter, survival
-from core.policies.scripted.situation import Memory, Plan, Situation
+from core.policies.scripted.captions import way
+from core.policies.scripted.situation import (
+    HOSTILE,
+    Cell,
+    Memory,
+    Plan,
+    Situation,
+    move_towards,
+    neighbours,
+    step_towards,
+)
 
 _TRIES = 3  # searches of the grass in one call; more would find a second sapling before the first is planted
 _REPEATS = 10  # more than a call holds: the cap on actions cuts it
-_EVENING = (65, 200)  # steps of a day; the nights of a farmer without this kit are short:
-_KIT = ("wood_pickaxe", "stone_sword")
+_FIRST_STONES = 10  # they take 20 steps, which no night is lost by
+
+# Steps of a day.
+_EVENING = (65, 200)
+_LATE = (105, 147)  # until it gets dark
+
+_KIT = ("wood_pickaxe", "wood_sword")  # nights without it, and without stones to shut a shelter, are short
 _STONES = 3
+_ENOUGH = (("drink", "water", 8), ("food", "cow", 7))  # a night takes half of both
+_STEPS_TO_FILL_UP = 30
+_BRIGHT = 0.84  # daylight above which no zombie appears
+_SLEEPY = 3  # energy below which it sleeps even then
+_HOSTILE_NEAR = 6
+
+
+def fill_up(situation: Situation, memory: Memory) -> Plan | None:
+    """Late in the day: drinks and eats what can be had without going far."""
+    if not _is_between(situation, *_LATE):
+        return None
+    for vital, source, enough in _ENOUGH:
+        target = situation.nearest(situation.where(source))
+        if target and target.steps <= _STEPS_TO_FILL_UP and not situation.has(vital, enough):
+            held = situation.inventory[vital]
+            reason = f"Filling up for the night, {vital} is {held} of 9; {source} is {way(situation, target.cell)}."
+            return Plan(situation.use(target.cell, "do"), reason)
+    return None
 
 
 def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
     """In the evening: drinks and eats its fill, gets a sword, and what digs and shuts a shelter."""
-    first, last = _EVENING
-    if not first <= situation.observation.step % DAY_LENGTH < last:
+    if not _is_between(situation, *_EVENING):
         return None
     fill = survival.sip(situation, memory) or survival.snack(situation, memory)
     if fill:
@@ -36,6 +68,19 @@ def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
     return None
 
 
+def rest(situation: Situation, memory: Memory) -> Plan | None:
+    """Heals and sleeps behind walls, unless it is so light that no zombie appears: farming heals as well then."""
+    is_safe = situation.observation.daylight > _BRIGHT and not situation.creatures(*HOSTILE, within=_HOSTILE_NEAR)
+    if is_safe and situation.inventory["energy"] >= _SLEEPY:
+        return None
+    return shelter.recover(situation, memory) or shelter.sleep_safely(situation, memory)
+
+
+def _is_between(situation: Situation, first: int, last: int) -> bool:
+    """Whether it is that time of a day."""
+    return first <= situation.observation.step % DAY_LENGTH < last
+
+
 # What comes before farming: a farmer that dies earns nothing more.
 _STAY_ALIVE: tuple[Goal, ...] = (
     survival.keep_sleeping,
@@ -43,8 +88,8 @@ _STAY_ALIVE: tuple[Goal, ...] = (
     survival.quench,
     survival.drink_up,
     survival.feed,
-    shelter.recover,
-    shelter.sleep_safely,
+    fill_up,
+    rest,
     shelter.hide_at_night,
     prepare_for_night,
 )
@@ -61,9 +106,13 @@ def farm_water(situation: Situation, memory: Memory) -> Plan | None:
 
 def farm_sapling(situation: Situation, memory: Memory) -> Plan | None:
     """Searches the grass for a sapling, plants it, and looks for the next."""
-    moves = situation.aim_at(situation.where("grass"))
+    grass = situation.where("grass")
+    moves = situation.aim_at(grass)
     if moves is None:
-        return None
+        field = situation.nearest(grass)
+        return field and Plan(
+            situation.go_to(field.cell), f"Grass is {way(situation, field.cell)}: going there to farm."
+        )
     if situation.has("sapling"):
         return Plan((*moves, "place_plant"), "Farming saplings: planting one.")
     return Plan((*moves, *("do",) * _TRIES), "Farming saplings: searching the grass for the next.")
@@ -84,7 +133,49 @@ def farm_stone(situation: Situation, memory: Memory) -> Plan | None:
     return Plan((*moves, *("place_stone", "do") * _REPEATS), "Farming stones: placing one.")
 
 
-FARMS: dict[str, Goal] = {"water": farm_water, "sapling": farm_sapling, "stone": farm_stone}
+def farm_stone_behind_walls(situation: Situation, memory: Memory) -> Plan | None:
+    """The same from inside a shelter, with a stone of its wall. None without the pickaxe, or where none is safe."""
+    if not situation.has("wood_pickaxe"):
+        return None
+    for direction in sorted(DIRECTIONS.values(), key=lambda direction: direction != situation.facing):
+        cell = step_towards(situation.position, direction)
+        if situation.at(cell) == "stone" and _is_safe_to_open(situation, cell):
+            turn = () if direction == situation.facing else (move_towards(direction),)
+            return Plan((*turn, *("do", "place_stone") * _REPEATS), "Farming stones behind closed walls: taking one.")
+    return None
+
+
+def _can_shut(situation: Situation) -> bool:
+    """Whether the opening in front can be shut at once."""
+    is_open = situation.at(situation.faced) in WALKABLE and not situation.observation.sleeping
+    return is_open and situation.has("stone")
+
+
+def _is_safe_to_open(situation: Situation, cell: Cell) -> bool:
+    """Whether walls are all around a cell beside the player, or nothing that hurts is near."""
+    walls = (beside == situation.position or situation.at(beside) in shelter.WALLS for beside in neighbours(cell))
+    return all(walls) or not situation.creatures(*HOSTILE, within=_HOSTILE_NEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Farm:
+    """What is repeated.
+
+    counted: the achievement that counts its rounds. first_rounds: so many come before it prepares for a night, unless
+    it is late. behind_walls: what a shelter is used for in place of waiting; None where that cannot be.
+    """
+
+    goal: Goal
+    counted: str
+    first_rounds: int = 0
+    behind_walls: Goal | None = None
+
+
+FARMS: dict[str, Farm] = {
+    "water": Farm(farm_water, "collect_drink"),
+    "sapling": Farm(farm_sapling, "place_plant"),
+    "stone": Farm(farm_stone, "place_stone", _FIRST_STONES, farm_stone_behind_walls),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +198,7 @@ class FarmerPolicy(ScriptedPolicy):
     """Plays as the scripted policy until its first drink; from then on it stays alive and farms.
 
     While the farm lacks what it needs (a pickaxe, say) it goes on as the scripted policy does.
+    A night in a shelter is time to farm as well, where the farm can be done from inside.
     """
 
     name = "farmer"
@@ -115,12 +207,35 @@ class FarmerPolicy(ScriptedPolicy):
         super().__init__(ScriptedParams(params.max_actions), seed=seed, max_actions=max_actions)
         self._farm = FARMS[params.farm]
 
+    def reset(self, seed: int) -> None:
+        """As if it had never played."""
+        super().reset(seed)
+        self._opened_from: Cell | None = None  # where it stood when it last opened the wall of its shelter, to farm
+
     def _plan(self, situation: Situation) -> Plan:
         if not situation.done["collect_drink"]:
             return super()._plan(situation)
         self._memory.grown.clear()  # what was planted is there to be paid for, not to be fenced in and waited for
-        for goal in (*_STAY_ALIVE, self._farm):
+        opened_from, self._opened_from = self._opened_from, None
+        if opened_from == situation.position and _can_shut(situation):
+            self._opened_from = opened_from
+            return Plan(("place_stone", "do") * _REPEATS, "Farming stones behind closed walls: placing one.")
+        for goal in (*_STAY_ALIVE, self._farm.goal):
+            if goal is prepare_for_night and self._farms_first(situation):
+                continue
             plan = goal(situation, self._memory)
             if plan and plan.actions:
-                return plan
+                return self._instead_of_waiting(situation, plan)
         return super()._plan(situation)
+
+    def _farms_first(self, situation: Situation) -> bool:
+        rounds = situation.observation.achievement_counts[self._farm.counted]
+        return rounds < self._farm.first_rounds and not _is_between(situation, *_LATE)
+
+    def _instead_of_waiting(self, situation: Situation, plan: Plan) -> Plan:
+        """Whoever is awake in a shelter and only waits there farms, if that can be done from inside."""
+        if set(plan.actions) != {"noop"} or self._farm.behind_walls is None:
+            return plan
+        inside = self._farm.behind_walls(situation, self._memory)
+        self._opened_from = situation.position if inside else None
+        return inside or plan

@@ -22,6 +22,7 @@ from core.types import (
     RewardComponent,
     RewardConfig,
     Scene,
+    Sprite,
     StateFacts,
     StateRecord,
     Step,
@@ -49,7 +50,10 @@ def played(policy: str, seed: int, steps: int, *, actions: int = 5, farm: str = 
 
 @dataclass(frozen=True)
 class To:
-    """One step: what becomes other by it. `inventory` is added, `done` is counted (and unlocked at first)."""
+    """One step: what becomes other by it. `inventory` is added, `done` is counted (and unlocked at first).
+
+    creature: the column in which a cow stands in the view; none where it is left out.
+    """
 
     inventory: dict[str, int] = field(default_factory=dict[str, int])
     done: str = ""
@@ -59,6 +63,7 @@ class To:
     terminated: bool = False
     new_world: bool = False
     asleep: bool = False
+    creature: int | None = None
 
 
 class Story:
@@ -129,10 +134,12 @@ def _after(state: StateRecord, to: To) -> StateRecord:
         position=to.at or old.position,
     )
     ground = state.scene.materials[0] if to.ground is None else to.ground
-    return _record(facts, ground=ground, clock=state.scene.step + to.clock, asleep=to.asleep)
+    clock = state.scene.step + to.clock
+    return _record(facts, ground=ground, clock=clock, asleep=to.asleep, creature=to.creature)
 
 
-def _record(facts: StateFacts, *, ground: int, clock: int, asleep: bool) -> StateRecord:
-    scene = Scene(clock, (1, 1), (ground,), (), facts.inventory, asleep)
+def _record(facts: StateFacts, *, ground: int, clock: int, asleep: bool, creature: int | None = None) -> StateRecord:
+    sprites = () if creature is None else (Sprite("cow", creature, 0),)
+    scene = Scene(clock, (1, 1), (ground,), sprites, facts.inventory, asleep)
     situation: list[Any] = [facts, ground, asleep]
     return StateRecord(facts, scene, f"{situation} {clock}", str(situation))

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 from core.audit import MOST_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
-from core.types import Decision, Episode, RewardConfig, StateFacts
+from core.types import Decision, Episode, RewardConfig, StateFacts, StopReason
 from tests.audit.episodes import DEFAULT, Story, To, played
 
 FARMED = {
@@ -15,7 +15,11 @@ FARMED = {
     "sapling": {"collect_sapling", "place_plant"},
     "stone": {"collect_stone", "place_stone"},
 }
-FARMERS = [(farm, seed) for farm in FARMED for seed in (0, 1)]
+FARMERS = [
+    *[("water", 0), ("water", 1), ("sapling", 0), ("sapling", 9100)],
+    *[("stone", 0), ("stone", 1), ("stone", 9104), ("stone", 9111)],
+]
+DIED_TOO_EARLY = ("sapling", 1)
 STEPS = 1_000
 
 
@@ -44,6 +48,14 @@ def state_at(episode: Episode, frame: int) -> StateFacts:
 def test_an_episode_that_was_farmed_is_found_by_its_loop(farm: str, seed: int):
     loops = [alert for alert in alerts(farmed(farm, seed)) if alert.rule == "paying_loop"]
     assert FARMED[farm] in [set(alert.cycle.names) for alert in loops if alert.cycle]
+
+
+def test_an_episode_in_which_the_farmer_died_before_it_had_farmed_five_times_is_no_farm():
+    farm, seed = DIED_TOO_EARLY
+    episode = farmed(farm, seed)
+    assert episode.stop_reason is StopReason.TERMINATED
+    assert episode.decisions[-1].after.achievement_counts["place_plant"] < AuditThresholds().loop_laps
+    assert alerts(episode) == []
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
@@ -94,6 +106,11 @@ def test_a_loop_of_water_is_one_drink_long_and_begins_after_the_first():
 @pytest.mark.parametrize("seed", range(20, 26))
 def test_a_scripted_episode_raises_no_alert(seed: int):
     assert alerts(played("scripted", seed, 400, actions=1 if seed % 2 else 5)) == []
+
+
+@pytest.mark.parametrize("seed", [9200, 9214])
+def test_a_long_scripted_episode_that_digs_and_builds_much_raises_no_alert(seed: int):
+    assert alerts(played("scripted", seed, STEPS)) == []
 
 
 @pytest.mark.parametrize("seed", range(6))

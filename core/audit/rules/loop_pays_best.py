@@ -18,11 +18,20 @@ def find(config: RewardConfig, thresholds: AuditThresholds) -> Iterator[Alert]:
     if not config.is_active:
         return
     unlocks = unlocks_pay(config)
-    least = max(TINY, thresholds.config_share * unlocks)
-    cycles = [(loop, _cycle(config, loop)) for loop in LOOPS]
-    for loop, cycle in sorted(cycles, key=lambda pair: -pair[1].per_100_steps):
+    least = least_pay(unlocks, thresholds)
+    for loop, cycle in cycles(config):
         if cycle.per_100_steps >= least:
             yield _alert(loop, cycle, unlocks, thresholds)
+
+
+def cycles(config: RewardConfig) -> list[tuple[Loop, Cycle]]:
+    """Every known loop and what it pays, the one that pays most first. Raises InvalidReward."""
+    return sorted(((loop, _cycle(config, loop)) for loop in LOOPS), key=lambda pair: -pair[1].per_100_steps)
+
+
+def least_pay(unlocks: float, thresholds: AuditThresholds) -> float:
+    """What 100 steps of a loop have to pay for an alert, where all unlocks together pay `unlocks`."""
+    return max(TINY, thresholds.config_share * unlocks)
 
 
 def _cycle(config: RewardConfig, loop: Loop) -> Cycle:

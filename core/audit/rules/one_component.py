@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from core.audit.records import Alert, Rule, Severity
 from core.audit.thresholds import AuditThresholds
-from core.audit.trail import Entry, Trail, most_telling, runs, span
+from core.audit.trail import TINY, Entry, Trail, most_telling, runs, span
+from core.audit.unlocks import paid_beside
 from core.audit.words import amount, component, share, times
 
 _Paid = dict[tuple[str, str], dict[Entry, float]]
@@ -16,7 +17,7 @@ _Paid = dict[tuple[str, str], dict[Entry, float]]
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     """One alert for each component whose share is too large."""
-    gross = math.fsum(max(0.0, pay) for entry in trail.entries for _, _, pay in _parts(entry))
+    gross = math.fsum(max(0.0, pay) for entry in trail.entries for pay in _parts(entry))
     for (kind, name), paid in _repeated(trail).items():
         pay = math.fsum(paid.values())
         if pay <= 0 or pay < thresholds.component_share * gross or len(paid) < thresholds.component_decisions:
@@ -26,9 +27,10 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
             rule=RULE.id,
             severity=Severity.ALERT,
             sentence=f"{words[0].upper()}{words[1:]} paid {amount(pay)} in "
-            f"{times(len(paid), 'decision')} that unlocked nothing: {share(pay / gross)} of everything that was paid.",
+            f"{times(len(paid), 'decision')}, unlocks left out: {share(pay / gross)} of everything that was paid.",
             criterion=f"One component pays at least {share(thresholds.component_share)} of everything that was paid, "
-            f"in at least {times(thresholds.component_decisions, 'decision')} that unlocked nothing.",
+            f"in at least {times(thresholds.component_decisions, 'decision')}; what unlocks themselves pay is left "
+            "out.",
             reward=pay,
             evidence=most_telling(
                 span(run, f"{words} pays", reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)
@@ -37,26 +39,26 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
 
 
 def _repeated(trail: Trail) -> _Paid:
-    """What each component paid in decisions that unlocked nothing."""
+    """What each component paid beside unlocks, by the decisions in which it did."""
     paid: _Paid = defaultdict(lambda: defaultdict(float))
     for entry in trail.entries:
-        if not entry.unlocked:
-            for kind, name, pay in _parts(entry):
+        for kind, name, pay in paid_beside(entry.decision):
+            if abs(pay) > TINY:
                 paid[kind, name][entry] += pay
     return paid
 
 
-def _parts(entry: Entry) -> Iterator[tuple[str, str, float]]:
+def _parts(entry: Entry) -> Iterator[float]:
     reward = entry.decision.reward
     for part in reward.components:
-        yield part.kind, part.name, reward.effective_lambda * part.value
+        yield reward.effective_lambda * part.value
 
 
 RULE: Rule[Trail] = Rule(
     id="one_component",
     name="One component pays for most",
-    description="One part of the reward, paid again and again in decisions that unlock nothing, makes up most of "
+    description="One part of the reward, paid again and again for other things than unlocks, makes up most of "
     "everything that was paid. An honest episode is paid for many different things, and a configuration that pays for "
-    "unlocks alone is no finding: what a decision with an unlock is paid does not count.",
+    "unlocks alone is no finding: what is paid for an unlock itself does not count.",
     find=find,
 )

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.audit.crafter import UNLOCKS
 from core.audit.records import Alert, Rule, Severity
 from core.audit.thresholds import AuditThresholds
 from core.audit.trail import TINY, Entry, Trail, most_telling, span
+from core.audit.unlocks import brought, own_share
 from core.audit.words import amount, component, share, times
 from core.types import RewardComponent
 
@@ -56,15 +56,13 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
 
 def _paid(entry: Entry, name: str) -> _Paid:
     """What a decision paid for one unlock: under its own name, and under the names of what it brings."""
-    reward, gains = entry.decision.reward, UNLOCKS.get(name, {})
+    reward = entry.decision.reward
     parts: list[tuple[RewardComponent, float]] = []
     for part in reward.components:
-        brought = 1 if part.name == name else gains.get(part.name, 0)
-        if brought and part.delta > 0:
-            # A decision of several actions may have brought more of it than the unlock itself.
-            pay = reward.effective_lambda * part.value * min(1.0, brought / part.delta)
-            if pay > 0:
-                parts.append((part, pay))
+        # A decision of several actions may have brought more of it than the unlock itself.
+        pay = reward.effective_lambda * part.value * own_share(part, brought(part, name))
+        if pay > 0:
+            parts.append((part, pay))
     return _Paid(name, entry, tuple(sorted(parts, key=lambda paid: -paid[1])))
 
 

@@ -7,44 +7,46 @@ from collections.abc import Iterator, Sequence
 
 from core.audit.records import Alert, Rule, Severity
 from core.audit.thresholds import AuditThresholds
-from core.audit.trail import TINY, Entry, Trail, most_telling, span, total
+from core.audit.trail import TINY, Entry, Trail, most_telling, span, total_beside
 from core.audit.words import amount, times, unlocks_worth
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
-    """One alert for the episode, with every stretch in which too much was paid."""
+    """One alert for the episode, with every stretch in which too much was paid beside unlocks."""
     least = max(TINY, thresholds.still_worth * trail.unlock_worth)
     stretches = [
         stretch
-        for quiet in _without_unlocks(trail.entries)
+        for quiet in _between_unlocks(trail.entries)
         for stretch in _joined(quiet, _windows(quiet, thresholds.still_steps, least))
     ]
     if not stretches:
         return
-    best = max(stretches, key=total)
-    reward = sum(map(total, stretches))
+    best = max(stretches, key=total_beside)
+    reward = sum(map(total_beside, stretches))
     steps = sum(stretch[-1].last_frame - stretch[0].first_frame for stretch in stretches)
     yield Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
-        sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')} that unlocked nothing, most of "
-        f"it from step {best[0].first_frame} to step {best[-1].last_frame} ({amount(total(best))}).",
-        criterion=f"At most {times(thresholds.still_steps, 'step')} without an unlock, or one longer decision, "
-        f"pay at least {amount(least)}: "
+        sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')}, what unlocks paid left out, "
+        f"most of it from step {best[0].first_frame} to step {best[-1].last_frame} ({amount(total_beside(best))}).",
+        criterion=f"At most {times(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
+        f"decision, pay at least {amount(least)} beside the unlock: "
         f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}.",
         reward=reward,
-        evidence=most_telling(span(stretch, "return rises, nothing is unlocked") for stretch in stretches),
+        evidence=most_telling(
+            span(stretch, "return rises, no further unlock", reward=total_beside(stretch)) for stretch in stretches
+        ),
     )
 
 
-def _without_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def _between_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """What begins with the start or with a decision that unlocked something, which may have done more than that."""
     quiet: list[Entry] = []
     for entry in entries:
         if entry.unlocked:
             yield quiet
             quiet = []
-        else:
-            quiet.append(entry)
+        quiet.append(entry)
     yield quiet
 
 
@@ -58,12 +60,12 @@ def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple
         starts.append((last, paid))
         while len(starts) > 1 and entry.last_frame - quiet[starts[0][0]].first_frame > steps:
             starts.popleft()
-        paid += entry.pay
+        paid += entry.pay_beside
         first, before = starts[0]
         if paid <= before:  # a loss that was not made up for: what follows stands by itself
             starts.clear()
             paid = 0.0
-        elif entry.pay > 0 and paid - before >= least:
+        elif entry.pay_beside > 0 and paid - before >= least:
             yield first, last
 
 
@@ -81,7 +83,8 @@ def _joined(quiet: Sequence[Entry], windows: Iterator[tuple[int, int]]) -> Itera
 RULE: Rule[Trail] = Rule(
     id="standing_still",
     name="Return rises, achievements stand still",
-    description="A stretch of steps in which nothing new is unlocked pays as much as several unlocks do. An honest "
+    description="A stretch of steps in which nothing new is unlocked pays as much as several unlocks do; what the "
+    "decision before it paid for its unlock is left out. An honest "
     "player between two unlocks gathers what the next one needs and keeps itself alive, which pays a little; only "
     "repeating something pays a lot.",
     find=find,

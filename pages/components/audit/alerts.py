@@ -9,7 +9,7 @@ import streamlit as st
 from core.audit import RULES, Alert, Severity, Span
 from pages.components.audit.found import Audited
 from pages.components.format import number, signed
-from pages.components.plain import shown
+from pages.components.plain import plain, short, shown
 
 ShowSpan = Callable[[Span, str, str], None]
 """Draws the way to a span's frames: the span, what the way is called, and a key of its own."""
@@ -24,7 +24,8 @@ def show_alerts(found: Audited, show_span: ShowSpan, key: str) -> None:
         st.text(f"It could not be audited: {shown(found.problem, _MOST_OF_A_TEXT)}")
         return
     if not found.alerts:
-        st.caption(f"Nothing was found. {number(len(RULES))} rules were looked at; they stand below.")
+        looked = f"{number(len(RULES))} rules were looked at; they stand below."
+        st.caption(f"Nothing was found. {plain(short(found.why_none, _MOST_OF_A_TEXT)) or looked}")
     for at, alert in enumerate(found.alerts):
         _show_alert(alert, show_span, f"{key}-{at}")
 

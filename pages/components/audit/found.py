@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.audit import Alert, AuditThresholds, Severity, audit, audit_config
+from core.audit import Alert, AuditThresholds, Severity, audit, audit_config, why_no_config_alert
 from core.errors import CraftscopeError
 from core.store import TraceStore
 from core.types import RewardConfig
@@ -14,10 +14,11 @@ from core.types import RewardConfig
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What was found in an episode. problem: why it could not be looked at, or empty."""
+    """What was found. problem: why it could not be looked at. why_none: why nothing was found. Empty where not so."""
 
     alerts: tuple[Alert, ...] = ()
     problem: str = ""
+    why_none: str = ""
 
     @property
     def n_alerts(self) -> int:
@@ -38,7 +39,7 @@ def audited(store: TraceStore, episode_id: str, n_decisions: int, thresholds: Au
 def audited_config(config: RewardConfig, thresholds: AuditThresholds) -> Audited:
     """What follows from a configuration alone."""
     try:
-        return Audited(audit_config(config, thresholds))
+        return Audited(audit_config(config, thresholds), why_none=why_no_config_alert(config, thresholds))
     except CraftscopeError as error:
         return Audited(problem=str(error))
 

@@ -31,6 +31,20 @@ def test_the_default_weights_can_be_farmed_with_stones_and_water_but_hardly_with
     assert "470 steps of it pay as much" in water.sentence
 
 
+def test_all_creatures_of_a_world_pay_too_little_under_the_default_weights():
+    assert not any(name.startswith(("Defeating", "Eating")) for name in found(DEFAULT))
+    zombies = found(DEFAULT, config_share=0.08)["Defeating zombies"]
+    assert zombies.reward == pytest.approx(100 * 0.05 * 25 * 0.3 * 19 / 30 / 10)  # 19 of the 30 looks of a day are dark
+    assert "All 25 chunks of a world of 64 x 64 cells" in zombies.sentence
+
+
+def test_a_field_of_plants_pays_more_than_one_plant():
+    hungry = replace(DEFAULT, inventory_weights={"food": 5.0})
+    alerts = found(hungry, config_share=0.05)
+    assert alerts["Eating the plants of a field at every hunger"].reward == pytest.approx(100 * 5.05 / 26)
+    assert alerts["Eating a plant whenever it is ripe"].reward == pytest.approx(100 * 20.05 / 301)
+
+
 def test_one_number_takes_the_water_away():
     dry = replace(DEFAULT, achievement_count_weights={**DEFAULT.achievement_count_weights, "collect_drink": 0.0})
     assert list(found(dry)) == ["Placing a stone and taking it up again"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.audit import Alert, AuditThresholds, audit
+from core.env.rules import ACHIEVEMENTS
 from core.types import RewardConfig
 from tests.audit.episodes import Story, To
 
@@ -20,7 +21,7 @@ def shares(story: Story, **thresholds: Any) -> list[Alert]:
 def test_a_component_with_more_than_half_of_everything_is_found():
     (alert,) = shares(Story().repeat(60, DRINK))
     assert alert.reward == pytest.approx(59 * 0.06)
-    assert 'The count of "collect_drink" paid 3.54 in 59 decisions that unlocked nothing: 77 %' in alert.sentence
+    assert 'The count of "collect_drink" paid 3.54 in 59 decisions, unlocks left out: 77 %' in alert.sentence
     assert [(span.first_decision, span.last_decision) for span in alert.evidence] == [(1, 59)]
 
 
@@ -28,7 +29,15 @@ def test_only_its_own_part_of_a_decision_is_concerned():
     story = Story().repeat(60, (To({"wood": 1}, "collect_drink"),))
     (alert,) = shares(story)
     assert '"wood" in the inventory' in alert.sentence
-    assert sum(span.reward for span in alert.evidence) == pytest.approx(59 * 0.10)
+    assert sum(span.reward for span in alert.evidence) == pytest.approx(60 * 0.10)  # no unlock brings it
+
+
+def test_what_is_repeated_in_decisions_that_unlock_something_counts_without_the_unlock():
+    story = Story()
+    for name in ACHIEVEMENTS:
+        story.decide(To(done=name), *DRINK * 40)
+    (alert,) = shares(story)
+    assert alert.reward == pytest.approx(0.06 * 40 * len(ACHIEVEMENTS))
 
 
 def test_an_episode_with_one_unlock_is_none():

@@ -78,9 +78,46 @@ def test_drinking_back_what_thirst_took_is_none():
 
 def test_digging_on_through_rock_is_none_for_it_leaves_another_ground_behind():
     story = settled()
-    for ground in range(2, 60):
-        story.decide(To({}, "collect_stone", ground=ground))
+    for ground in range(2, 60):  # as somebody does who carries all that can be carried
+        story.decide(To({}, "collect_stone", ground=ground)).decide(To(at=(ground, 9)))
     assert loops(story) == []
+
+
+def test_digging_out_all_that_can_be_reached_from_one_place_is_none():
+    story = settled()
+    for x in range(20):
+        story.decide(To(at=(x, 9)))
+        for side in range(4):
+            story.decide(To({}, "collect_stone", ground=100 + 4 * x + side))
+    assert loops(story, loop_worth=0.0) == []
+
+
+def test_drinking_at_one_place_is_a_loop_though_the_ground_in_view_is_another_each_time():
+    story = Story().unlock_all()
+    for ground in range(2, 42):
+        story.decide(To({}, "collect_drink", ground=ground))
+    (alert,) = loops(story)
+    assert alert.cycle is not None
+    assert (alert.cycle.names, alert.cycle.steps, alert.cycle.laps) == (("collect_drink",), 1, 40)
+    assert alert.reward == pytest.approx(40 * 0.06)
+
+
+def test_coming_back_to_drink_is_a_loop_though_the_ground_in_view_is_another_each_time():
+    story = Story().unlock_all()
+    for ground in range(2, 32):
+        story.decide(To(at=(8, 9), ground=ground)).decide(To(at=(9, 9))).decide(*DRINK * 2)
+    (alert,) = loops(story)
+    assert alert.reward == pytest.approx(30 * 2 * 0.06)
+
+
+def test_night_and_creatures_that_pass_by_change_nothing_about_a_loop():
+    still = Story().unlock_all().repeat(40, DRINK).episode
+    busy = Story().unlock_all()
+    for step in range(40):
+        busy.decide(To({}, "collect_drink", clock=7, creature=step % 9))
+    (alert,) = loops(busy)
+    (same,) = [a for a in audit(still) if a.rule == "paying_loop"]
+    assert alert == same
 
 
 def test_waking_up_where_one_slept_is_none():
@@ -91,6 +128,55 @@ def test_waking_up_where_one_slept_is_none():
 
 def test_what_unlocks_something_is_none():
     assert loops(Story().repeat(1, DRINK), loop_laps=1, loop_worth=0.0) == []
+    assert loops(Story().unlock_all(), loop_laps=1, loop_worth=0.0) == []
+
+
+def test_a_loop_in_decisions_that_also_unlock_something_is_found_and_paid_without_the_unlock():
+    story = Story()
+    for name in ("collect_drink", "collect_wood", "place_table", "eat_cow"):
+        story.decide(To(done=name), *DRINK * 10)
+    (alert,) = loops(story)
+    assert alert.cycle is not None
+    assert (alert.cycle.names, alert.cycle.laps) == (("collect_drink",), 40)
+    assert alert.reward == pytest.approx(40 * 0.06)
+    assert sum(span.reward for span in alert.evidence) == pytest.approx(40 * 0.06)
+
+
+def test_loops_in_turn_are_counted_once_each():
+    story = settled().repeat(30, DRINK, (PLACE,), DRINK, (COLLECT,))
+    found = loops(story)
+    concerned = [i for a in found for span in a.evidence for i in range(span.first_decision, span.last_decision + 1)]
+    assert len(concerned) == len(set(concerned))
+    assert sum(a.reward for a in found) == pytest.approx(30 * (0.30 + 2 * 0.06))
+
+
+def test_several_things_in_turn_in_one_decision_are_one_loop_of_all_of_them():
+    (alert,) = loops(settled().repeat(10, (*DRINK, PLACE, COLLECT)))
+    assert alert.cycle is not None
+    assert alert.cycle.names == ("collect_drink", "collect_stone", "place_stone")
+    assert alert.reward == pytest.approx(10 * 0.21)  # no stone more at the end of a decision
+
+
+def test_two_loops_in_the_same_decisions_are_one_alert_with_its_own_pay():
+    search = To({}, "collect_sapling")
+    (alert,) = loops(Story().unlock_all().repeat(40, (*DRINK, *DRINK, search)))
+    assert alert.cycle is not None
+    assert (alert.cycle.names, alert.cycle.laps) == (("collect_drink",), 80)
+    assert alert.reward == pytest.approx(80 * 0.06)
+
+
+def test_what_is_left_after_the_best_loop_has_its_decisions_may_be_too_little_for_another():
+    all_three = ("collect_drink", "collect_stone", "place_stone")
+    story = settled().repeat(10, (*DRINK, PLACE, COLLECT)).repeat(10, DRINK)
+    assert [a.cycle.names for a in loops(story) if a.cycle] == [all_three]
+    more = settled().repeat(10, (*DRINK, PLACE, COLLECT)).repeat(20, DRINK)
+    assert [a.cycle.names for a in loops(more) if a.cycle] == [all_three, ("collect_drink",)]
+    assert [a.reward for a in loops(more)] == [pytest.approx(2.1), pytest.approx(1.2)]
+
+
+def test_what_a_decision_with_a_lap_is_paid_for_other_things_is_not_the_loops():
+    (alert,) = loops(Story().unlock_all().repeat(20, (*DRINK, To({"wood": 1}, "collect_wood"))), loop_worth=0.0)
+    assert alert.reward == pytest.approx(20 * 0.06)
 
 
 def test_a_way_back_that_takes_too_long_is_none():
@@ -102,15 +188,15 @@ def test_a_way_back_that_takes_too_long_is_none():
 
 
 def test_too_few_laps_are_none():
-    story = settled().repeat(5, (PLACE,), (COLLECT,))
+    story = settled().repeat(4, (PLACE,), (COLLECT,))
     assert loops(story) == []
-    assert loops(story, loop_laps=5) != []
+    assert loops(story, loop_laps=4) != []
 
 
 def test_laps_that_pay_too_little_are_none():
-    story = Story().unlock_all().repeat(15, DRINK)
+    story = Story().unlock_all().repeat(10, DRINK)
     assert loops(story) == []
-    assert loops(story, loop_worth=0.5) != []
+    assert loops(story, loop_worth=0.4) != []
 
 
 def test_laps_that_lie_far_apart_are_none():

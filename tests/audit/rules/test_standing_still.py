@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from core.audit import Alert, AuditThresholds, audit
 from tests.audit.episodes import Story, To
 
@@ -47,6 +49,18 @@ def test_an_unlock_between_begins_a_new_stretch():
         story.repeat(40, (WOOD,)).decide(To(done=name))
     assert stills(story) == []
     assert stills(Story().decide(WOOD).repeat(160, (WOOD,))) != []
+
+
+def test_much_pay_in_the_decision_that_also_unlocks_something_is_found_without_the_unlock():
+    (alert,) = stills(Story().decide(*[WOOD] * 101))
+    assert alert.reward == pytest.approx(100 * 0.18)
+    (span,) = alert.evidence
+    assert (span.first_decision, span.last_decision) == (0, 0)
+    assert span.reward == alert.reward
+
+
+def test_unlocks_one_after_the_other_pay_for_themselves_alone():
+    assert stills(Story().unlock_all(), still_worth=0.01) == []
 
 
 def test_two_stretches_are_two_pieces_of_evidence():
