@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -170,13 +169,6 @@ def refuse_gap(row: AnyRow, index: int, step: int, what: str) -> None:
         raise damaged(what, LookupError(f"its decision {index} does not follow on {step} steps"))
 
 
-def refuse_other_reward(row: AnyRow, reward: float, env_reward: float, what: str) -> None:
-    """Raises StoreCorrupt where a decision's parts do not add up to what is stored as earned: one is missing, say."""
-    pairs = ((reward, row.reward), (env_reward, row.env_reward))
-    if not all(math.isclose(sum_, stored, rel_tol=1e-9, abs_tol=1e-9) for sum_, stored in pairs):
-        raise damaged(what, ValueError(f"its parts come to {pairs[0][0]:g} and it earned {row.reward:g}"))
-
-
 def packed_scenes(connection: Connection, episode_id: str) -> bytes:
     """All scenes as one blob, that of the reset first."""
     key = episode_key(connection, episode_id)
@@ -235,7 +227,7 @@ def _build(
 ) -> Decision:
     what = f"Decision {row.idx} of {reader.what}"
     try:
-        built = build_decision(
+        return build_decision(
             payload,
             index=row.idx,
             step_start=row.step_start,
@@ -245,10 +237,8 @@ def _build(
             store_ms=row.store_ms,
             request_parts=parts,
         )
-        refuse_other_reward(row, built.reward.total, built.env_reward, what)
     except UNFIT as error:
         raise StoreCorrupt(f"{what} does not fit together with its rewards, scenes or messages ({error}).") from error
-    return built
 
 
 def _initial(connection: Connection, key: int, what: str, scene: Callable[[], Scene]) -> StateRecord | None:

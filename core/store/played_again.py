@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from core.facts import EpisodeFacts, FactsWriter
+from core.store.blobs import damaged
 from core.store.codec import Payload, facts_of
 from core.store.damage import named
-from core.store.episodes import PayloadReader, components_of, payloads, refuse_gap, refuse_other_reward
+from core.store.episodes import PayloadReader, components_of, payloads, refuse_gap
 from core.store.tables import AnyRow, decisions
 from core.types import RewardComponent, StopReason
 
@@ -39,7 +40,7 @@ def _add(
     if len(payload.steps) != row.step_end - row.step_start:
         raise ValueError(f"decision {row.idx} has not as many steps as are stored of it")
     paid = payload.effective_lambda * math.fsum(component.value for component in components)
-    refuse_other_reward(row, paid, math.fsum(step.env_reward for step in payload.steps), what)
+    _refuse_other_reward(row, paid, math.fsum(step.env_reward for step in payload.steps), what)
     before, after = facts_of(payload, reader.layout)
     writer.add(
         before,
@@ -50,3 +51,13 @@ def _add(
         step_end=row.step_end,
         components=components,
     )
+
+
+def _refuse_other_reward(row: AnyRow, reward: float, env_reward: float, what: str) -> None:
+    """Raises StoreCorrupt where a decision's parts do not add up to what is stored as earned: one is missing, say.
+
+    An episode is shown all the same, and its ledger points at the decision; sums over many could not.
+    """
+    pairs = ((reward, row.reward), (env_reward, row.env_reward))
+    if not all(math.isclose(sum_, stored, rel_tol=1e-9, abs_tol=1e-9) for sum_, stored in pairs):
+        raise damaged(what, ValueError(f"its parts come to {pairs[0][0]:g} and it earned {row.reward:g}"))
