@@ -17,6 +17,8 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from pages.components.plain import shown
+
 Cell = str | int | float | None
 Table = Sequence[Sequence[Cell]]
 
@@ -28,6 +30,7 @@ _PIXELS = 2  # device pixels of a PNG for each pixel on the page
 _FORMULA = re.compile(r"\s*[=+\-@|%\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _UNSAFE_IN_A_NAME = re.compile(r"[^0-9A-Za-z]+")
 _MOST_IN_A_NAME = 40
+_MOST_IN_A_CELL = 300
 
 _JS = """
 export default function ({ data, parentElement }) {
@@ -117,7 +120,8 @@ def file_name(*parts: str) -> str:
 
 
 def as_csv(table: Table) -> bytes:
-    """The rows as CSV in UTF-8, for spreadsheets too: text in it that looks like a formula is made text again."""
+    """The rows as CSV in UTF-8, for spreadsheets too: text in it that looks like a formula is made text again, what
+    cannot be seen is written out, and what is too long for a cell is cut. Numbers stay as they are."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows([_harmless(cell) for cell in row] for row in table)
     # With a mark, because a spreadsheet takes UTF-8 for something else without one.
@@ -148,5 +152,5 @@ def chart_with_downloads(key: str, download: Download) -> Iterator[None]:
 
 def _harmless(cell: Cell) -> Cell:
     if isinstance(cell, str):
-        return f"'{cell}" if _FORMULA.match(cell) else cell
+        return f"'{shown(cell, _MOST_IN_A_CELL)}" if _FORMULA.match(cell) else shown(cell, _MOST_IN_A_CELL)
     return cell

@@ -16,7 +16,7 @@ from core.types import RewardBreakdown
 from pages.components.chart_download import Download, chart_with_downloads
 from pages.components.component_colours import component_colour
 from pages.components.figure import COLOURS, Theme, band, going_to, inert, pointer, styled, theme, upright
-from pages.components.format import ms, signed
+from pages.components.format import exact, ms, signed
 from pages.components.plain import MOST_IN_A_LINE, shown
 from pages.components.sentences import component_label, component_phrase, timing_parts, total_ms
 
@@ -327,8 +327,8 @@ def _waterfall_rows(reward: RewardBreakdown, theme: Theme) -> list[_Row]:
         text, colour = signed(reward.base), COLOURS["axis"].on(theme)
         rows.append(_Row("base", 0.0, reward.base, colour, text, f"base: the sum of the parts, {text}", joins=False))
     total = signed(reward.total)
-    hover = f"total = λ {reward.effective_lambda:g} × {signed(reward.base)} = {total}"
-    label = "total" if reward.effective_lambda == 1.0 else f"total (× {reward.effective_lambda:g})"
+    hover = f"total = λ {exact(reward.effective_lambda)} × {signed(reward.base)} = {total}"
+    label = "total" if reward.effective_lambda == 1.0 else f"total (× {exact(reward.effective_lambda)})"
     colour = COLOURS["total"].on(theme)
     return [*rows, _Row(f"<b>{label}</b>", 0.0, reward.total, colour, f"<b>{total}</b>", hover, joins=False)]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.errors import StoreError
+from core.errors import InvalidInput, StoreError
 from core.store import Unreadable, UnreadableReward
 from pages.components.format import number, short_id
 from pages.components.plain import plain, short, shown
@@ -60,7 +60,7 @@ def _delete_button(label: str, key: str, delete: Callable[[], object]) -> None:
     def press() -> None:
         try:
             delete()
-        except StoreError as error:
+        except (InvalidInput, StoreError) as error:
             st.session_state[failed] = f"Nothing was deleted: {error}"
 
     st.button(label, key=key, on_click=press)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import floor, log10
 
 from core.types import EpisodeStatus, OnDone, StopReason
 
@@ -59,6 +60,13 @@ _ENDINGS = {
 _CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
 
 
+_MINUS = "−"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NOTHING = 1e-9  # what is smaller is the rounding of sums
+_FEW = 1e-4
+_MANY = 1e7
+
+
 def words(name: str) -> str:
     """A name of Crafter's as people write it: `eat_plant` is `eat plant`."""
     return name.replace("_", " ")
@@ -71,15 +79,43 @@ def short_id(identifier: str) -> str:
 
 def number(value: float, digits: int = 0) -> str:
     """12345.6 as `12,346`."""
-    return f"{value:,.{digits}f}"
+    return f"{value:,.{digits}f}".replace("-", _MINUS)
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """+1.18, −0.10, 0.00; never -0.00."""
-    rounded = round(value, digits)
-    if rounded == 0:
+    """+1.18, −0.10, 0.00; never -0.00. More digits where these would hide a small amount (−0.004), and an exponent
+    where it would take many (+1.235×10⁹, −3.1×10⁻⁷)."""
+    text = amount(value, digits)
+    return f"+{text}" if text.strip("0.,") and not text.startswith(_MINUS) else text
+
+
+def amount(value: float, digits: int = 2) -> str:
+    """As `signed`, without a plus."""
+    size = abs(value)
+    if size < _NOTHING:
         return f"{0:.{digits}f}"
-    return f"{rounded:+,.{digits}f}".replace("-", "−")
+    if size >= _MANY:
+        return _with_exponent(f"{value:.3e}")
+    if size >= 0.5 * 10**-digits:
+        return f"{value:,.{digits}f}".replace("-", _MINUS)
+    if size >= _FEW:
+        return f"{value:.{1 - floor(log10(size))}f}".rstrip("0").replace("-", _MINUS)
+    return _with_exponent(f"{value:.1e}")
+
+
+def exact(value: float) -> str:
+    """A number that somebody has set, in as few digits as tell it from every other: `0.06`, `−1`, `1×10⁻⁷`."""
+    short_one = f"{value:g}"
+    return _with_exponent(short_one if float(short_one) == value else repr(value))
+
+
+def _with_exponent(text: str) -> str:
+    """A number in Python's way of writing as people write it."""
+    mantissa, _, exponent = text.partition("e")
+    if exponent and "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    power = f"×10{str(int(exponent)).translate(_RAISED)}" if exponent else ""
+    return mantissa.replace("-", _MINUS) + power
 
 
 def ms(value: float | None) -> str:

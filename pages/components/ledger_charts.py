@@ -36,6 +36,7 @@ _KINDS = {
     "achievement_count": "counts",
 }
 _MOST_IN_A_KIND = 30
+_MOST_IN_A_LABEL = 34
 _CLICK = "decision (click to go there)"
 
 
@@ -85,7 +86,7 @@ class ToGo(NamedTuple):
 
 def label_of(column: LedgerColumn) -> str:
     """A component's short name."""
-    return component_label(RewardComponent(column.kind, column.name, 0.0, 0.0, 0.0))
+    return short(component_label(RewardComponent(column.kind, column.name, 0.0, 0.0, 0.0)), _MOST_IN_A_LABEL)
 
 
 def largest_columns(ledger: Ledger, most: int) -> list[int]:

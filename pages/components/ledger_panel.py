@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,7 @@ from pages.components.chart_download import Cell as CsvCell
 from pages.components.chart_download import Download, file_name
 from pages.components.component_colours import component_colour
 from pages.components.figure import COLOURS, Theme
-from pages.components.format import number, short_id, signed, words
+from pages.components.format import exact, short_id, signed, words
 from pages.components.ledger_charts import MOST_CURVES, MOST_ROWS, ToGo, curves, heat_map
 from pages.components.ledger_table import Cell, Column, Row, ledger_table
 from pages.components.plain import short, shown
@@ -95,7 +95,8 @@ def table_of(
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
     """The table's columns and rows: the current decision among those around it that earned something."""
     ledger = track.ledger
-    decisions = decisions_around(ledger, current)
+    mismatch = ledger.first_mismatch(logged)
+    decisions = decisions_around(ledger, current, besides=() if mismatch is None else (mismatch.decision,))
     paid = ledger.paid[decisions]
     places = [at for at in range(len(ledger.columns)) if len(ledger.columns) <= _ALWAYS_SHOWN or paid[:, at].any()]
     most = float(np.max(np.abs(ledger.paid), initial=0.0)) or 1.0
@@ -106,7 +107,7 @@ def table_of(
         cells = tuple(
             Cell(
                 at,
-                _amount(value),
+                signed(value),
                 _FAINTEST + (_STRONGEST - _FAINTEST) * (abs(value) / most) ** 0.5,
                 short(_says(decision, ledger.columns[places[at]], breakdown), _MOST_IN_A_CELL),
             )
@@ -117,18 +118,22 @@ def table_of(
             Row(
                 decision,
                 f"{decision:,}",
-                _amount(float(logged[decision])),
+                signed(float(logged[decision])),
                 signed(float(shaped_to_go[decision])),
-                _amount(summary.env_reward) if summary.env_reward else "",
+                signed(summary.env_reward) if summary.env_reward else "",
                 cells,
             )
         )
     return columns, tuple(rows)
 
 
-def decisions_around(ledger: Ledger, current: int, rows: int = ROWS) -> list[int]:
-    """The current decision and those around it that earned something, so many in all where there are as many."""
-    others = ledger.earning[ledger.earning != current]
+def decisions_around(ledger: Ledger, current: int, rows: int = ROWS, besides: Sequence[int] = ()) -> list[int]:
+    """The current decision and those around it that earned something, so many in all where there are as many.
+
+    besides: others that are listed in their place though none of their parts paid anything.
+    """
+    listed = np.union1d(ledger.earning, np.array(besides, np.int64))
+    others = listed[listed != current]
     before = int(np.searchsorted(others, current))
     start = max(0, min(before - (rows - 1) // 2, len(others) - (rows - 1)))
     return sorted([current, *others[start : start + rows - 1].tolist()])
@@ -245,10 +250,5 @@ def _says(decision: int, column: LedgerColumn, breakdown: RewardBreakdown) -> st
     )
 
 
-def _amount(value: float) -> str:
-    """Two digits, or more where they would hide a small amount."""
-    return signed(value) if not value or abs(value) >= 0.005 else f"{value:+.1g}".replace("-", "−")
-
-
 def _exact(value: float) -> str:
-    return number(value, 9).rstrip("0").rstrip(".")
+    return exact(round(value, 9))

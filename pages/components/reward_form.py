@@ -17,8 +17,9 @@ from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.params import Number, kind_of
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
+from pages.components.at_rest import run_when_at_rest
 from pages.components.form_state import FormState, param_name
-from pages.components.format import words
+from pages.components.format import exact, words
 from pages.components.param_field import param_field
 from pages.components.plain import plain, short
 
@@ -32,25 +33,29 @@ _MOST_OF_A_NAME = 40
 _MOST_NAMED = 6
 _NARROW_PX, _NARROW_HEADED_PX = 66, 72
 
+_DIGITS = "Type plain digits: 100000, as a cell reads 1e5 as 15."
+
 _ACHIEVEMENT_COLUMNS = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width="medium"),
-    "weight": st.column_config.NumberColumn("Unlock pays", help="Paid when it is unlocked. Empty: 1.0."),
+    "weight": st.column_config.NumberColumn("Unlock pays", help=f"Paid when it is unlocked. Empty: 1.0. {_DIGITS}"),
     "limit": st.column_config.NumberColumn(
         "At most, times", help="How often an episode pays the unlock. Empty: once. 0: no limit.", step=1, format="%d"
     ),
     "count": st.column_config.NumberColumn(
         "Each time pays",
-        help="Paid whenever it is achieved, the first time too. Empty: the default for other counts.",
+        help=f"Paid whenever it is achieved, the first time too. Empty: the default for other counts. {_DIGITS}",
     ),
 }
 _INVENTORY_COLUMNS = {
     "item": st.column_config.TextColumn("Inventory entry", disabled=True, width="medium"),
-    "weight": st.column_config.NumberColumn("Each point more pays", help="Empty: the default for other entries."),
+    "weight": st.column_config.NumberColumn(
+        "Each point more pays", help=f"Empty: the default for other entries. {_DIGITS}"
+    ),
 }
 _NARROW_COLUMNS = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width=124),
     "weight": st.column_config.NumberColumn(
-        "Unlock", help="What the unlock pays. Empty: 1.0.", width=_NARROW_HEADED_PX
+        "Unlock", help=f"What the unlock pays. Empty: 1.0. {_DIGITS}", width=_NARROW_HEADED_PX
     ),
     "limit": st.column_config.NumberColumn(
         "Limit",
@@ -62,7 +67,7 @@ _NARROW_COLUMNS = {
     "count": st.column_config.NumberColumn(
         "Each",
         help="Each time pays: what is paid whenever it is achieved, the first time too. Empty: the default for other "
-        "counts.",
+        f"counts. {_DIGITS}",
         width=_NARROW_PX,
     ),
 }
@@ -192,7 +197,7 @@ def _lambda_in_words(enabled: bool, scale: float | None) -> str:
     if not scale:
         given = "An empty lambda" if scale is None else "Lambda 0"
         return f"{given} counts as 1, so rewards are paid in full. Turn shaping off to pay nothing."
-    return f"Rewards are paid times {scale:g}."
+    return f"Rewards are paid times {exact(scale)}."
 
 
 def _params_form(form: FormState, strategy: str, *, in_a_row: int) -> dict[str, Any]:
@@ -236,11 +241,13 @@ def _activate(form: FormState) -> None:
 
 
 def _with_tables(form: FormState, config: RewardConfig, narrow: bool) -> RewardConfig:
-    achievements_tab, inventory_tab = st.tabs(["Achievements", "Inventory"])
-    with achievements_tab:
-        default_count, achievements = _table(form, "achievements", narrow)
-    with inventory_tab:
-        default_item, inventory = _table(form, "inventory", narrow)
+    with st.container(key=form.key("tables")):
+        achievements_tab, inventory_tab = st.tabs(["Achievements", "Inventory"])
+        with achievements_tab:
+            default_count, achievements = _table(form, "achievements", narrow)
+        with inventory_tab:
+            default_item, inventory = _table(form, "inventory", narrow)
+    run_when_at_rest(form.key("tables"))
     st.button("Back to the default tables", key=form.key("reset_tables"), on_click=_fill_tables, args=(form, DEFAULT))
     return replace(
         config,
@@ -376,6 +383,7 @@ def _edited(form: FormState, name: str, table: _Table, columns: Mapping[str, Any
         placeholder="default",
         height=38 + 35 * len(table.names),
         row_height=35,
+        on_change="ignore",
     )
     form.put(f"{name}_kept", edited)
     return edited

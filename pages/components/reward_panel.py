@@ -11,7 +11,7 @@ from pages.components import charts
 from pages.components.call_panel import show_json
 from pages.components.chart_download import Cell, Download, file_name
 from pages.components.cursor import Cursor
-from pages.components.format import short_id
+from pages.components.format import exact, short_id
 from pages.components.plain import MOST_IN_A_LINE, shown
 from pages.components.sentences import env_reward_sentence, reward_notes, reward_sentence
 from pages.components.track import Track
@@ -43,7 +43,7 @@ def show_reward(decision: Decision, config: RewardConfig, track: Track, cursor: 
         )
     with st.expander(f"Reward configuration {config.config_hash[:8]}"):
         strategy = shown(config.strategy, MOST_IN_A_LINE)
-        st.text(f"strategy {strategy}, λ {config.effective_lambda:g}, step beta {config.step_beta:g}")
+        st.text(f"strategy {strategy}, λ {exact(config.effective_lambda)}, step beta {exact(config.step_beta)}")
         show_json(asdict(config))
 
 

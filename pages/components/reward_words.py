@@ -7,7 +7,7 @@ from typing import Any
 
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
-from pages.components.format import words
+from pages.components.format import exact, words
 
 
 def strategy_label(config: RewardConfig) -> str:
@@ -21,7 +21,7 @@ def reward_in_words(config: RewardConfig) -> str:
     if not config.is_active:
         return "off"
     given = "" if config.indicator_lambda else " (0 counts as 1)"
-    return f"{strategy_label(config)}, λ {config.effective_lambda:g}{given}"
+    return f"{strategy_label(config)}, λ {exact(config.effective_lambda)}{given}"
 
 
 def differences(old: RewardConfig, new: RewardConfig) -> tuple[str, ...]:
@@ -38,9 +38,9 @@ def _differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
     if old.strategy != new.strategy:
         yield f"strategy: {strategy_label(old)} → {strategy_label(new)}"
     if old.effective_lambda != new.effective_lambda:
-        yield f"λ: {old.effective_lambda:g} → {new.effective_lambda:g}"
+        yield f"λ: {exact(old.effective_lambda)} → {exact(new.effective_lambda)}"
     if old.step_beta != new.step_beta:
-        yield f"step beta: {old.step_beta:g} → {new.step_beta:g}"
+        yield f"step beta: {exact(old.step_beta)} → {exact(new.step_beta)}"
     if old.strategy == new.strategy:
         yield from _changed("", old.params, new.params, lambda config, name: config.params.get(name), old, new)
     if _uses_tables(old) or _uses_tables(new):
@@ -82,13 +82,13 @@ def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
     )
     if old.default_achievement_count_weight != new.default_achievement_count_weight:
         yield (
-            f"any other achievement, each time: {old.default_achievement_count_weight:g} → "
-            f"{new.default_achievement_count_weight:g}"
+            f"any other achievement, each time: {exact(old.default_achievement_count_weight)} → "
+            f"{exact(new.default_achievement_count_weight)}"
         )
     if old.default_inventory_weight != new.default_inventory_weight:
         yield (
-            f"any other inventory entry, each point more: {old.default_inventory_weight:g} → "
-            f"{new.default_inventory_weight:g}"
+            f"any other inventory entry, each point more: {exact(old.default_inventory_weight)} → "
+            f"{exact(new.default_inventory_weight)}"
         )
 
 
@@ -115,4 +115,4 @@ def _limit(limit: int) -> int | str:
 
 
 def _value(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return exact(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -6,7 +6,7 @@ from core.env.rules import VITALS
 from core.rewards import STRATEGIES
 from core.store import DecisionSummary
 from core.types import Decision, RewardComponent, RewardConfig
-from pages.components.format import ms, signed, words
+from pages.components.format import exact, ms, number, signed, words
 
 
 def component_label(component: RewardComponent) -> str:
@@ -38,7 +38,7 @@ def component_phrase(component: RewardComponent) -> str:
         case "environment":
             return f"environment {signed(component.delta)} × {weight}"
         case "potential":
-            return f"potential ({name}) {signed(component.delta)} × {component.weight:g}"
+            return f"potential ({name}) {signed(component.delta)} × {exact(component.weight)}"
         case _:
             return f"{name} ({component.kind}) {rise} × {weight}"
 
@@ -163,14 +163,13 @@ def _is_vital(component: RewardComponent) -> bool:
 
 
 def _lambda(value: float) -> str:
-    return f"{value:g}" if value % 1 else f"{value:.1f}"
+    return exact(value) if value % 1 or abs(value) >= 1e6 else number(value, 1)
 
 
 def _weight(value: float) -> str:
     """At least two digits, and as many as it takes: 0.10, 0.125, −1.00."""
     short = f"{value:.2f}"
-    text = short if abs(float(short) - value) < 1e-9 else f"{value:.6g}"
-    return text.replace("-", "−")
+    return short.replace("-", "−") if abs(float(short) - value) < 1e-9 else exact(value)
 
 
 def _whole(delta: float) -> str:

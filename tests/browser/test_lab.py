@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from core.env.rules import ACHIEVEMENTS
 from core.settings import Settings
 from core.store import TraceStore
 from tests.browser.harness import Dashboard, settle
@@ -72,6 +74,34 @@ def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(open_
     expect(page.get_by_role("spinbutton", name="collect drink, each time")).to_have_value("0")
 
 
+def test_cells_that_are_edited_quickly_are_all_kept(open_page: OpenPage, stored: Dashboard):
+    """A cell each fifth of a second: what is exported is what was typed, and the table stays in place."""
+    page = open_page(width=1440, height=1600)
+    page.goto(f"{stored.url}/lab")
+    expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    canvas = page.locator(".st-key-lab-panel canvas[data-testid='data-grid-canvas']").first
+    _type_into_the_table(page, row=0, text="1.5")  # the browser fetches the field of a cell with the first one
+    expect(page.get_by_text("Changed: collect coal, each time pays")).to_be_visible()
+    settle(page)
+    canvas.evaluate("canvas => { canvas.dataset.isTheFirst = 'yes' }")
+    place = canvas.bounding_box()
+    for cell in range(1, 7):
+        page.keyboard.type(str(cell + 1))
+        page.wait_for_timeout(60)
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(140)
+    typed = {name: float(at + 1) for at, name in enumerate(ACHIEVEMENTS[:7])} | {ACHIEVEMENTS[0]: 1.5}
+    expect(page.get_by_text("; and 3 more.")).to_be_visible()
+    settle(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    exported = json.loads(download.value.path().read_text("utf-8"))["step_rewards"]["achievement_count_weights"]
+    assert {name: exported[name] for name in typed} == typed
+    assert page.locator("canvas[data-is-the-first]").count() == 1  # no other table was put in its place
+    assert canvas.bounding_box() == place
+
+
 @pytest.mark.parametrize("tab", ["Pairs", "Episodes"])
 def test_rewards_that_nobody_typed_are_not_taken_over(open_page: OpenPage, stored: Dashboard, tab: str):
     """The fields under a pair go away and come back: they say what the table says, and report nothing by themselves."""
@@ -114,7 +144,7 @@ def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, st
     popover.locator("input[type=file]").set_input_files(
         {"name": "weights.json", "mimeType": "application/json", "buffer": b'{"weigths": {}}'}
     )
-    expect(popover.get_by_text(re.compile("^It was not imported"))).to_be_visible(timeout=WAIT_MS)
+    expect(popover.get_by_text(re.compile("^“weights.json” was not imported"))).to_be_visible(timeout=WAIT_MS)
 
 
 def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage, stored: Dashboard):
@@ -171,8 +201,9 @@ def test_one_press_of_back_leads_from_an_episode_to_the_view_that_it_was_opened_
     page.wait_for_url("**/episode?id=*", timeout=WAIT_MS)
     settle(page, player=True)
     page.go_back()
-    page.wait_for_url("**/lab?scope=A+selection", timeout=WAIT_MS)
+    page.wait_for_url(re.compile(r"/lab\?(?=.*scope=A\+selection)(?=.*lab_results=Episodes)"), timeout=WAIT_MS)
     expect(page.get_by_role("button", name="Clear filters")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("The chosen episode")).to_be_visible(timeout=WAIT_MS)  # the tab is there again too
 
 
 def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPage, stored: Dashboard):

@@ -129,7 +129,7 @@ def test_published_rows_stand_beside_with_their_protocol(recorded: TraceStore, a
     assert list(published["who"])[:2] == ["Random policy", "Human experts"]
     assert published["score"][1] == "50.5"
     assert "29,784 episodes over 5.0 million steps" in said(at)
-    assert "Stored here: up to 60 steps or death" in said(at)
+    assert "Stored here: up to 60 steps, or death" in said(at)
     at.multiselect(key="across_published").set_value([]).run()
     assert not at.exception
     assert len(at.dataframe) == 1
@@ -162,7 +162,7 @@ def test_other_rewards_and_caps_are_said_with_who_has_them(recorded: TraceStore,
     assert all(aspect in title for aspect in ("reward configuration", "step cap", "policy settings", "seeds"))
     assert "Consistent, λ 0.5 (random 1 episode)" in said(at)
     assert "Step cap: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
-    assert "Stored here: up to 20 to 60 steps or death" in said(at)
+    assert "Stored here: caps from 20 to 60 steps, or death" in said(at)
     assert len(rows(at)) == 2
     at.toggle(key="across_split").set_value(True).run()
     assert set(rows(at)) == {"random · max actions not given", "random · max actions 2", "scripted"}

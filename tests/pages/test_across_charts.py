@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from core.env.rules import ACHIEVEMENTS
+from core.facts import EpisodeFacts
 from core.statistics import (
     RANDOM,
     ComponentPay,
@@ -25,8 +27,9 @@ from core.statistics import (
     summarise,
     unlock_curve,
 )
-from core.types import RewardConfig
+from core.types import RewardComponent, RewardConfig
 from pages.components.component_colours import component_colour
+from pages.components.lab import across_numbers
 from pages.components.lab.across_charts import component_bars, dots_by_group, scores, success_rates
 from pages.components.lab.across_spread import (
     return_against_achievements,
@@ -82,6 +85,22 @@ def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(
     assert all(mark.marker.symbol.endswith("-open") for mark in hollow)
     assert min(mark.y[0] for mark in hollow) > max(mark.y[0] for mark in stored)
     assert hollow[0].x[0] == 1.55
+
+
+def test_marks_at_nothing_are_drawn_whole(summaries: dict[str, Summary]):
+    places = player_places(summaries)
+    for figure in (scores(summaries, places, (), "light"), success_rates(summaries, places, (), "light")):
+        assert all(trace.cliponaxis is False for trace in traces(figure) if trace.mode == "markers")
+
+
+def test_parts_that_cancel_each_other_out_say_nothing_of_lambda():
+    def facts(*values: float) -> EpisodeFacts:
+        parts = [RewardComponent("inventory", f"thing {at}", 1, value, value) for at, value in enumerate(values)]
+        return cast(EpisodeFacts, SimpleNamespace(components=parts))
+
+    assert 0.1 + 0.2 - 0.3 != 0.0
+    assert across_numbers._scale(played(shaped_return=2e-16), facts(0.1, 0.2, -0.3), {}) == 1.0
+    assert across_numbers._scale(played(shaped_return=0.4), facts(0.3, -0.1), {}) == pytest.approx(2.0)
 
 
 def test_achievements_stand_by_how_often_they_are_unlocked(summaries: dict[str, Summary]):

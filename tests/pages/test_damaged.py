@@ -120,7 +120,8 @@ def test_an_unlock_that_is_damaged_is_named_where_unlock_times_are_shown(damaged
         "WHERE episode_id = (SELECT id FROM episodes WHERE uuid = 'honest01')",
     )
     at = opened("lab", view="Across episodes", across_section="Unlock times")
-    assert "1 cannot be read" in popovers(at)
+    assert popovers(at).count("1 cannot be read") == 2
+    assert "honest01: " in said(at)
 
 
 # -------------------------------------------------------------------------------------------------- saved rewards
@@ -177,4 +178,12 @@ def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceSt
     assert "2 that made no decision are left out" in said(at)
     assert "No episode that could be scored is stored" in said(at)
     assert "No episode is over yet" not in said(at)
+    idle.close()
+
+
+def test_the_comparison_names_whose_they_are(idle: TraceStore):
+    record_changes(idle, "honest01", HONEST, minutes=1)
+    at = opened("lab", view="Across episodes")
+    sentence = "1 episode by 1 policy. Of all that is stored, 2 made no decision and are left out: 2 of random"
+    assert sentence in said(at)
     idle.close()

@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import NumberInput
 
+from core.env.rules import ACHIEVEMENTS
+from core.errors import InvalidInput
 from core.rewards import RewardConfig, checked, to_changes, to_document
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.archive import ArchivePart, Unreadable
 from core.types import Limits
+from pages.components.chart_download import Table
+from pages.components.lab import why
+from pages.components.lab.editor import LAB
 from tests.pages.conftest import ROOT
 from tests.pages.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
 from tests.store.samples import make_run, record_episode
@@ -538,3 +546,68 @@ def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: Tra
     at = clean(at.run())
     assert "“mine” has been deleted meanwhile. What follows is held against what was paid in play." in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
+
+
+@pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
+def test_a_link_to_what_is_not_there_says_so_until_something_else_is_chosen(pair: TraceStore, name: str, follows: str):
+    at = opened(**{name: HOSTILE})
+    (warning,) = [warning.value for warning in at.warning if "The link asks for" in warning.value.replace("\\", "")]
+    assert f"What follows is “{follows}”" in warning.replace("\\", "")
+    assert "![x](" not in warning and "\u202e" not in warning
+    assert "The link asks for" in said(clean(at.run()))
+    other = {"view": "Audit", "scope": "A selection"}[name]
+    clean(at.segmented_control(key=name).set_value(other).run())
+    assert "The link asks for" not in said(at)
+    clean(at.segmented_control(key=name).set_value(follows).run())
+    assert "The link asks for" not in said(at)
+
+
+def test_the_tab_of_the_results_is_in_the_address(pair: TraceStore):
+    at = opened(lab_results="Episodes")
+    assert "The chosen episode" in said(at)
+    assert "The pair on seed" not in said(at)
+
+
+@pytest.mark.parametrize("view", ["What if", "Across episodes"])
+def test_returns_that_cannot_be_compared_are_said_and_the_rest_of_the_page_stays(
+    pair: TraceStore, monkeypatch: pytest.MonkeyPatch, view: str
+):
+    def refuse(*given: object, **more: object) -> NoReturn:
+        raise InvalidInput("returns are no finite numbers")
+
+    monkeypatch.setattr("pages.components.lab.rescored.compare", refuse)
+    monkeypatch.setattr("pages.components.lab.across_numbers.summarise", refuse)
+    at = opened(view=view)
+    assert "returns are no finite numbers" in said(at)
+    assert at.segmented_control(key="view").value == view
+    if view == "What if":
+        assert at.number_input(key="lab_lambda").value == 1.0
+        assert not button(at, "lab_launch").disabled
+    else:
+        assert at.multiselect(key="across_policies").options == ["farmer", "scripted"]
+
+
+def test_what_a_field_held_that_is_gone_is_not_taken_over(monkeypatch: pytest.MonkeyPatch):
+    """A browser reports a field once more that has made way for another: the table has been edited meanwhile."""
+    state: dict[str, object] = {"gone": 0.06, "there": 0.5}
+    monkeypatch.setattr(st, "session_state", state)
+    LAB.put(why.field_of("achievement_count", "collect_drink"), "there")
+    set_from = partial(why.set_from_field, LAB, "achievement_count", "collect_drink")
+    set_from("gone", 0.04)
+    set_from("there", 0.5)  # what it began with
+    assert LAB.get("tables_revision") is None
+    state["there"] = 7.0
+    set_from("there", 0.5)
+    assert LAB.get("tables_revision") == 1
+    assert LAB.get("achievements_kept")["count"][ACHIEVEMENTS.index("collect_drink")] == 7.0
+
+
+def test_the_parts_of_a_pair_are_saved_with_whose_they_are(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    saved: list[Table] = []
+    monkeypatch.setattr(
+        "pages.components.lab.why.charts.show", lambda *_, download, **more: saved.append(download.table())
+    )
+    opened()
+    heading, *rows = saved[-1]
+    assert heading[:5] == ("episode", "policy", "seed", "kind", "component")
+    assert {row[:3] for row in rows} == {("farmed01", "farmer", 13), ("honest01", "scripted", 13)}

@@ -15,7 +15,16 @@ from streamlit.testing.v1 import AppTest
 from core.ledger import Ledger, reward_to_go
 from core.store import TraceStore
 from core.types import RewardBreakdown, RewardComponent
-from pages.components.ledger_charts import MOST_COLUMNS, MOST_CURVES, MOST_ROWS, Binned, ToGo, curves, heat_map
+from pages.components.ledger_charts import (
+    MOST_COLUMNS,
+    MOST_CURVES,
+    MOST_ROWS,
+    Binned,
+    ToGo,
+    curves,
+    heat_map,
+    label_of,
+)
 from pages.components.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
 from pages.components.sentences import paid_sentence
 from pages.components.track import Track
@@ -169,6 +178,22 @@ def test_the_table_holds_the_current_decision_among_those_around_it_that_paid():
     assert decisions_around(ledger, 0) == list(range(0, 160, 10))
     assert decisions_around(ledger, 999) == [*range(850, 1_000, 10), 999]
     assert all(len(decisions_around(ledger, current)) == ROWS for current in range(0, 1_000, 7))
+
+
+def test_a_decision_whose_books_do_not_agree_is_listed_though_it_has_no_parts():
+    track = track_of([paid(part("wood", 0.1)), paid(), paid(), paid(part("wood", 0.1))])
+    logged = np.array([0.1, 0.0, 0.5, 0.1])
+    _, rows = table_of(track, logged, np.zeros(4), 0, "light")
+    assert [(row.decision, row.shaped, row.cells == ()) for row in rows] == [
+        (0, "+0.10", False),
+        (2, "+0.50", True),
+        (3, "+0.10", False),
+    ]
+
+
+def test_long_names_of_components_leave_room_for_the_chart():
+    column = Ledger.of([paid(part("w" * 200, 0.1))]).columns[0]
+    assert len(label_of(column)) <= 40
 
 
 def test_the_table_of_a_long_episode_stays_small():

@@ -107,6 +107,7 @@ def success_rates(
             {
                 "type": "scatter",
                 "mode": "markers",
+                "cliponaxis": False,
                 "name": f"{inert(its.label)}, published",
                 "x": [100 * rates.get(ACHIEVEMENTS[at], 0.0) for at in rows],
                 "y": [row + offsets[len(summaries) + place] for row in range(len(rows))],
@@ -244,6 +245,7 @@ def _dot(
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,  # marks at 0 are whole
         "name": inert(player),
         "xaxis": axis[0],
         "x": [estimate.value for estimate in estimates],
@@ -272,6 +274,7 @@ def _mark(axis: str, x: float, y: float, marker: dict[str, object], hover: str) 
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,
         "xaxis": axis,
         "x": [x],
         "y": [y],

@@ -17,6 +17,7 @@ from core.dataset import known_difficulties
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError
 from core.facts import EpisodeFacts, PlayedEpisode
+from core.numbers import is_equal
 from core.rescore import Stored
 from core.statistics import (
     ComponentTable,
@@ -154,8 +155,11 @@ def _scale(episode: PlayedEpisode, facts: EpisodeFacts, known: Mapping[str, Rewa
     """The lambda of an episode: of its configuration, or what brings its parts to its return."""
     if episode.config_hash in known:
         return known[episode.config_hash].effective_lambda
-    base = sum(part.value for part in facts.components)
-    return episode.shaped_return / base if base else 1.0
+    given = sum(part.value for part in facts.components if part.value > 0)
+    taken = -sum(part.value for part in facts.components if part.value < 0)
+    # Where as much was taken as given, what is left of both is rounding, and says nothing of lambda.
+    is_rounding = bool(is_equal(np.array([given]), np.array([taken]))[0])
+    return 1.0 if is_rounding else episode.shaped_return / (given - taken)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -21,6 +21,7 @@ from core.store import World
 from core.types import Difficulty, RewardConfig
 from pages.components import charts
 from pages.components.chart_download import Download, Table, chart_with_downloads, file_name
+from pages.components.damaged import show_damaged_episodes
 from pages.components.figure import Theme, inert
 from pages.components.format import short_id, signed, words
 from pages.components.lab import across_numbers as numbers
@@ -211,6 +212,7 @@ def show_unlock_times(its: Compared) -> None:
             "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. The "
             "paler a mark, the fewer did."
         )
+        show_damaged_episodes(store().unreadable_unlocks(e.id for e in its.episodes), "across_damaged")
     with right:
         _show_curves(its, table, drawn)
     _say_who_is_drawn(its)

@@ -176,6 +176,7 @@ def _points(
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,
         "xaxis": axis,
         "x": values.tolist(),
         "y": heights.tolist(),
@@ -243,6 +244,7 @@ def _time_marks(
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,
         "showlegend": False,
         "x": medians,
         "y": [row for row, _, _ in known],

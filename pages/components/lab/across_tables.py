@@ -118,9 +118,9 @@ def show_published(rows: Sequence[PublishedRow], caps: Sequence[int]) -> None:
         alt="Published results",
     )
     least, most = min(caps), max(caps)
-    here = number(most) if least == most else f"{number(least)} to {number(most)}"
+    here = f"up to {number(most)}" if least == most else f"caps from {number(least)} to {number(most)}"
     protocols = [f"{its.label}: {its.protocol}" for its in rows]
-    protocols.append(f"Stored here: up to {here} steps or death. Fewer steps leave less time to unlock.")
+    protocols.append(f"Stored here: {here} steps, or death. Fewer steps leave less time to unlock.")
     st.caption("  \n".join(plain(protocol) for protocol in protocols))
 
 

@@ -33,9 +33,10 @@ from pages.components.lab.across_words import (
     summary_sentence,
     unfair_sentences,
     unfair_title,
+    without_decision_in_words,
 )
 from pages.components.plain import MOST_IN_A_LINE, plain, shown
-from pages.components.state import stop_with
+from pages.components.state import stop_with, store
 
 SECTION_KEY = "across_section"
 PUBLISHED_KEY = "across_published"
@@ -118,7 +119,8 @@ def _show_nothing() -> None:
 
 def _show_what_is_compared(chosen: Chosen, summaries: Mapping[str, Summary]) -> None:
     policies = "policy" if len(summaries) == 1 else "policies"
-    st.caption(f"{counted(len(chosen.rows), 'episode')} by {number(len(summaries))} {policies}")
+    compared = f"{counted(len(chosen.rows), 'episode')} by {number(len(summaries))} {policies}"
+    st.caption(plain(compared + without_decision_in_words(store().without_decision())))
 
 
 def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]) -> None:

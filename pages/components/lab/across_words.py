@@ -23,7 +23,7 @@ from core.statistics import (
     Summary,
 )
 from core.types import RewardConfig
-from pages.components.format import number, short_id, signed, words
+from pages.components.format import exact, number, short_id, signed, words
 from pages.components.plain import short
 
 FEWEST_SEEDS = 3
@@ -70,7 +70,7 @@ def interval_text(estimate: Estimate, digits: int = 1, factor: float = 1.0) -> s
     """`9.8 – 16.4`; `n/a` where there is none."""
     if estimate.low is None or estimate.high is None:
         return "n/a"
-    low, high = (f"{factor * end:,.{digits}f}".replace("-", "−") for end in (estimate.low, estimate.high))
+    low, high = (number(factor * end, digits) for end in (estimate.low, estimate.high))
     return f"{low} – {high}"
 
 
@@ -92,6 +92,15 @@ def summary_sentence(player: str, summary: Summary) -> str:
         f"environment return {signed(summary.env_return.value)}, shaped return {signed(summary.shaped_return.value)} "
         f"({counted(summary.n_episodes, 'episode')} on {counted(summary.n_seeds, 'seed')})"
     )
+
+
+def without_decision_in_words(by_policy: Mapping[str, int]) -> str:
+    """Who is not among the compared though stored and over, as the end of a sentence; empty where nobody is."""
+    if not by_policy:
+        return ""
+    n = sum(by_policy.values())
+    who = _listed([f"{number(its)} of {short(policy, _MOST_OF_A_VALUE)}" for policy, its in by_policy.items()], 6)
+    return f". Of all that is stored, {number(n)} made no decision and {'is' if n == 1 else 'are'} left out: {who}"
 
 
 def unfair_title(found: Sequence[Difference], overlap: SeedOverlap) -> str:
@@ -181,7 +190,7 @@ def config_name(config_hash: str, configs: Mapping[str, RewardConfig]) -> str:
     if not config.is_active:
         return f"{name}: shaping off"
     strategy = STRATEGIES[config.strategy].label if config.strategy in STRATEGIES else short(config.strategy, 30)
-    return f"{name}: {strategy}, λ {config.effective_lambda:g}"
+    return f"{name}: {strategy}, λ {exact(config.effective_lambda)}"
 
 
 def _players(by: Mapping[str, int]) -> str:

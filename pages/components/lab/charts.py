@@ -17,7 +17,7 @@ from pages.components.sentences import component_label
 MOST_PARTS = 8
 
 _ROW_PX = 34
-_ABOVE_PX = 74  # the titles, and above them the buttons for taking the chart along
+_ABOVE_PX = 90  # the titles, and above them the buttons for taking the chart along
 _FAINT = 0.32
 _OTHERS = ("", "all others")
 _UNLOCKS = ("achievement", "")

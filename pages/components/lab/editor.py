@@ -42,6 +42,7 @@ _MOST_NAMED = 4
 _MOST_OF_A_NAME = 60
 _MOST_OF_A_SENTENCE = 500
 _MOST_MEGABYTES = 6
+_STATE_PX = 48  # two lines; what is longer scrolls
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
     if name:
         st.caption(plain(described(saved[name])))
     tools = st.container(horizontal=True, gap="small", key="lab-tools")
-    _show_what_was_said()
-    state = st.container()
+    # Of one height: the tables below must not move under a hand that goes from cell to cell.
+    state = st.container(height=_STATE_PX, border=False, gap="xxsmall", key="lab-state")
     st.divider()
     given = reward_form(LAB, narrow=True)
     edited = _checked(given)
@@ -93,6 +94,7 @@ def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
         if name:
             _delete(name)
     with state:
+        _show_what_was_said()
         _show_state(edited)
     return edited
 
@@ -109,8 +111,8 @@ def _checked(given: RewardConfig) -> Edited:
 def _show_state(edited: Edited) -> None:
     """What is changed, or why it cannot be used."""
     if edited.problem:
-        st.error("This cannot be used as it stands; what is beside it comes from the last that could.")
-        st.text(shown(edited.problem, _MOST_OF_A_SENTENCE))
+        problem = plain(short(edited.problem, _MOST_OF_A_SENTENCE))
+        st.caption(f":red[**This cannot be used as it stands**, so the results are of the last that could. {problem}]")
         return
     changed = differences(filled_from(LAB), edited.config)
     if not changed:
@@ -152,8 +154,9 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
     name = (LAB.get("save_name") or "").strip()
     said = ""
     LAB.put(_SAVING, "")
+    st.toast("Saving…")  # another program may be writing, which takes a while
     try:
-        store().save_reward(name, config)
+        name = store().save_reward(name, config)
         if LAB.get("save_returns"):
             returns = score(stored.columns, config).returns
             kept = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
@@ -179,7 +182,7 @@ def _do_delete(name: str) -> None:
     LAB.put(_DELETING, "")
     try:
         store().forget_reward(name)
-    except StoreError as error:
+    except (InvalidInput, StoreError) as error:
         LAB.put(_DELETING, f"It was not deleted: {error}")
         return
     LAB.put(_SAID, f"“{name}” is deleted. The form still says it.")
@@ -224,23 +227,25 @@ def _import() -> None:
 def _use_file(key: str) -> None:
     LAB.put(_IMPORTING, "")
     if (file := st.session_state.get(key)) is not None:  # not where it was taken back
-        _use(file.getvalue())
+        _use(file.getvalue(), f"“{short(file.name, _MOST_OF_A_NAME)}”")
 
 
 def _use_pasted() -> None:
     _use((LAB.get("pasted") or "").encode("utf-8", "surrogatepass"))
 
 
-def _use(content: bytes) -> None:
+def _use(content: bytes, what: str = "It") -> None:
+    """Fill the form from a trainer's JSON. what: what it is called where it cannot be used; the field may show another
+    file by then, one that it refuses by itself."""
     LAB.put(_IMPORTING, "")
     try:
         text = content.decode("utf-8")
         config = from_document(text, achievements=ACHIEVEMENTS, items=ITEMS)
     except UnicodeDecodeError:
-        LAB.put(_IMPORTING, "It was not imported: it is not text in UTF-8.")
+        LAB.put(_IMPORTING, f"{what} was not imported: it is not text in UTF-8.")
         return
     except InvalidReward as error:
-        LAB.put(_IMPORTING, f"It was not imported: {error}")
+        LAB.put(_IMPORTING, f"{what} was not imported: {error}")
         return
     start_from(LAB, config, IMPORTED)
     LAB.put("pasted", "")

@@ -13,7 +13,7 @@ from core.rewards import checked, from_document, to_changes
 from core.types import RewardConfig
 from pages.components.address import keep_in_address
 from pages.components.lab.editor import LAB
-from pages.components.plain import short
+from pages.components.plain import plain, short
 from pages.components.reward_form import DEFAULT
 from pages.components.reward_start import LINKED, start_from, start_from_episode
 
@@ -23,6 +23,7 @@ PLAYED: Final = "played"
 
 _REWARDS, _AGAINST = "rewards", "against"
 _BEGUN: Final = "begun"
+_UNKNOWN, _UNKNOWN_AT = "unknown", "unknown_at"
 _TROUBLES, _SAID_AT = "link_troubles", "link_troubles_at"
 _MOST_OF_A_NAME = 40
 
@@ -47,6 +48,29 @@ def begin_with_link(comparable: Collection[str]) -> None:
         start_from(LAB, from_document(text, achievements=ACHIEVEMENTS, items=ITEMS), LINKED)
     except InvalidReward as error:
         troubles.append(f"The link's rewards cannot be used: {error} The form holds the defaults.")
+
+
+def note_unknown(name: str, accepted: Collection[str]) -> None:
+    """Keep what the address asks for and nobody has. Call it before the widget of that name is drawn, which takes such
+    a value out of the address."""
+    given = st.query_params.get(name)
+    if given and given not in accepted:
+        asked = f"The link asks for {name} “{short(given, _MOST_OF_A_NAME)}”."
+        LAB.put(f"{_UNKNOWN}_{name}", f"{asked} There are: {', '.join(accepted)}.")
+        LAB.put(f"{_UNKNOWN_AT}_{name}", None)
+
+
+def say_unknown(name: str, chosen: str) -> None:
+    """Say what `note_unknown` has kept, until something else is chosen."""
+    said: str | None = LAB.get(f"{_UNKNOWN}_{name}")
+    if not said:
+        return
+    if LAB.get(f"{_UNKNOWN_AT}_{name}") is None:
+        LAB.put(f"{_UNKNOWN_AT}_{name}", chosen)
+    if LAB.get(f"{_UNKNOWN_AT}_{name}") == chosen:
+        st.warning(plain(f"{said} What follows is “{chosen}”."))
+    else:
+        LAB.put(f"{_UNKNOWN}_{name}", None)
 
 
 def begin_with_episode(episode_id: str) -> None:

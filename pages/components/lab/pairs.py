@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.rescore import SwappedPair
 from pages.components.form_state import FormState
-from pages.components.format import number
+from pages.components.format import amount, number
 from pages.components.lab.example import offer_example, show_progress
 from pages.components.lab.rescored import Rescored
 from pages.components.lab.why import show_why
@@ -181,10 +181,10 @@ def _order_in_words(result: Rescored, one: int, other: int) -> str:
     was = (
         f"{named(ahead)} ({achievements_in_words(ahead)}) is ahead of {named(behind)} ({achievements_in_words(behind)})"
     )
-    gap = f"{before[one]:,.2f} to {before[other]:,.2f}"
+    gap = f"{amount(before[one])} to {amount(before[other])}"
     if result.changes_nothing:
         return f"{was}: {gap}."
-    now = f"{after[one]:,.2f} to {after[other]:,.2f}"
+    now = f"{amount(after[one])} to {amount(after[other])}"
     if after[one] < after[other]:
         return f"Swapped: {was.replace(' is ahead of ', ' was ahead of ', 1)}, {gap}. Now it is behind: {now}."
     if after[one] == after[other]:

@@ -8,25 +8,29 @@ from core.errors import StoreError, UnknownEpisode
 from core.rescore import Stored
 from core.store import EpisodeFilter
 from pages.components.format import number, short_id, signed
+from pages.components.lab.link import note_unknown
 from pages.components.lab.words import named
-from pages.components.plain import plain
+from pages.components.plain import plain, short
 from pages.components.state import store
 from pages.components.trace_filter import filter_bar
 
 EVERYTHING, SELECTION, ONE = "Everything stored", "A selection", "One episode"
 
-_SCOPE = "scope"
+SCOPE = "scope"
+"""The name of the choice in the URL."""
 _EPISODE = "episode"
 _SCOPES = (EVERYTHING, SELECTION, ONE)
 _CHOSEN = "lab_scope_chosen"
 _NEWEST = "lab_scope_newest"
 _MOST_OFFERED = 50
+_MOST_OF_A_SENTENCE = 500
 
 
 def scope_picker(stored: Stored) -> str:
     """Draw it; which kind of scope is chosen. stored: what one episode can be chosen from."""
+    note_unknown(SCOPE, _SCOPES)
     _follow_link()
-    scope = st.segmented_control("Episodes", _SCOPES, key=_SCOPE, required=True, bind="query-params")
+    scope = st.segmented_control("Episodes", _SCOPES, key=SCOPE, required=True, bind="query-params")
     if scope == ONE:
         st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="its id, or how it begins", width=220)
         _newest_picker(stored)
@@ -85,8 +89,8 @@ def _played(wanted: EpisodeFilter) -> tuple[str, ...]:
 
 def _follow_link() -> None:
     """A link with an episode, and nothing else said, means that episode."""
-    if _SCOPE not in st.session_state and st.query_params.get(_SCOPE) not in _SCOPES:
-        st.session_state[_SCOPE] = ONE if st.query_params.get(_EPISODE) else EVERYTHING
+    if SCOPE not in st.session_state and st.query_params.get(SCOPE) not in _SCOPES:
+        st.session_state[SCOPE] = ONE if st.query_params.get(_EPISODE) else EVERYTHING
 
 
 def _one(stored: Stored) -> str:
@@ -102,6 +106,9 @@ def _one(stored: Stored) -> str:
         st.stop()
     except StoreError as error:
         st.error(plain(str(error)))
+        st.stop()
+    if problem := dict(stored.unreadable).get(found.id):
+        st.error(plain(short(f"This episode is left out here: {problem}", _MOST_OF_A_SENTENCE)))
         st.stop()
     if not any(episode.id == found.id for episode in stored.episodes):
         waiting = "has not made a decision" if found.status.is_over else "is not over yet"

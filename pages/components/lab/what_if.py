@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from core.errors import InvalidInput
+from core.numbers import is_equal
 from core.rescore import Stored
 from core.rewards import checked
 from core.store import SavedReward
@@ -25,11 +26,12 @@ from pages.components.lab.link import (
     keep_link,
     link_troubles,
     say_trouble,
+    say_unknown,
 )
 from pages.components.lab.movers import show_movers, show_single
 from pages.components.lab.pairs import show_pairs
 from pages.components.lab.rescored import REWARDS, Rescored, is_slow, rescored
-from pages.components.lab.scope import ONE, episodes_in, scope_in_words, scope_picker
+from pages.components.lab.scope import ONE, SCOPE, episodes_in, scope_in_words, scope_picker
 from pages.components.lab.words import AS_PLAYED
 from pages.components.plain import plain, short, shown
 from pages.components.reward_form import DEFAULT
@@ -55,6 +57,7 @@ def show_what_if(stored: Stored) -> None:
         scope = scope_picker(stored)
         st.space("stretch")
         compared_with, name = _compare_picker(comparable, saved)
+    say_unknown(SCOPE, scope)
     chosen = episodes_in(scope, stored)
     if scope == ONE:
         begin_with_episode(chosen.episodes[0].id)
@@ -89,7 +92,7 @@ def _show_results(
         show_single(result, LAB)
         return
     _sum_up(result, name)
-    tabs = st.tabs((PAIRS, EPISODES, ADVANTAGES), key="lab_results", on_change="rerun")
+    tabs = st.tabs((PAIRS, EPISODES, ADVANTAGES), key="lab_results", on_change="rerun", bind="query-params")
     for tab, show in zip(
         tabs,
         (
@@ -157,7 +160,8 @@ def _is_worth_the_wait(chosen: Stored, config: RewardConfig) -> bool:
 
 
 def _show_figures(result: Rescored, name: str) -> None:
-    total_before, total_after = float(result.before.returns.sum()), float(result.after.returns.sum())
+    sum_before, sum_after = result.before.returns.sum(), result.after.returns.sum()
+    total_before, total_after = float(sum_before), float(sum_before if is_equal(sum_before, sum_after) else sum_after)
     count = len(result.episodes)
     comparison = result.comparison
     several = count > 1

@@ -34,9 +34,10 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
         st.error("What it earned in parts cannot be read.")
         st.text(shown(str(error), 500))
         return
-    alt = "; ".join(episode.title.replace("\n", ": ") for episode in paid)
+    alt = "; ".join(episode.title.replace("\n", ", ") for episode in paid)
     download = Download(
-        file_name("rewards-by-component", *(id_of(result.episodes[at]) for at in places)), lambda: _table(paid)
+        file_name("rewards-by-component", *(id_of(result.episodes[at]) for at in places)),
+        lambda: _table(result, places, paid),
     )
     charts.show(paid_parts(paid, charts.theme()), key=f"lab-parts-{key}", alt=alt, download=download)
     _offer_weights(result, paid, form)
@@ -54,7 +55,7 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
 def _paid(result: Rescored, at: int) -> PaidEpisode:
     episode = result.episodes[at]
     returns = from_to(result.before.returns[at], result.after.returns[at])
-    title = f"{policy_of(episode)}, {achievements_in_words(episode)}\n{returns}"
+    title = f"{policy_of(episode)}\n{achievements_in_words(episode)}\n{returns}"
     return PaidEpisode(title, part_totals(result.parts_before(at)), part_totals(result.parts_after(at)))
 
 
@@ -81,22 +82,32 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
             # The page holds nothing for such a field but what is typed into it: it begins with the table's value and
             # is another field once that changes. One that comes back after it was away shows the table's value too.
             field = form.key(f"pays_{kind}_{name}_{form.get(_edits_of(kind, name), 0)}_{value!r}")
+            form.put(field_of(kind, name), field)
             column.number_input(
                 f"{words(name)}, {cell_in_words(kind)}",
                 value=value,
                 key=field,
                 step=0.01,
                 format="%g",
-                on_change=_set,
-                args=(form, kind, name, field),
+                on_change=set_from_field,
+                args=(form, kind, name, field, value),
             )
 
 
-def _set(form: FormState, kind: str, name: str, field: str) -> None:
-    form.put(_edits_of(kind, name), form.get(_edits_of(kind, name), 0) + 1)
+def set_from_field(form: FormState, kind: str, name: str, field: str, began_with: float) -> None:
+    """Take over what was typed. A browser that has not heard yet that a field is gone reports what that held once more,
+    with whatever is edited next: this must not undo the edit, nor put another table in the place of the edited one."""
     value = st.session_state.get(field)
+    if form.get(field_of(kind, name)) != field or value == began_with:
+        return
+    form.put(_edits_of(kind, name), form.get(_edits_of(kind, name), 0) + 1)
     if value is not None:
         set_weight(form, kind, name, float(value))
+
+
+def field_of(kind: str, name: str) -> str:
+    """Where it stands which field that is at present."""
+    return f"field_of_{kind}_{name}"
 
 
 def _edits_of(kind: str, name: str) -> str:
@@ -132,15 +143,21 @@ def _list_decisions(result: Rescored, at: int) -> None:
         st.caption(f"… and {number(more)} more that change less")
 
 
-def _table(paid: Sequence[PaidEpisode]) -> Table:
-    rows: list[tuple[str | float | int, ...]] = [("episode", "component", "paid before", "pays now", "decisions")]
-    for episode in paid:
-        for key in largest_parts([episode], most=10_000):
-            before, after = episode.before.get(key), episode.after.get(key)
+def _table(result: Rescored, places: Sequence[int], paid: Sequence[PaidEpisode]) -> Table:
+    """What the chart shows and, as rows of a spreadsheet go their own ways, in each of them whose it is."""
+    heading = ("episode", "policy", "seed", "kind", "component", "paid before", "pays now", "decisions")
+    rows: list[tuple[str | float | int, ...]] = [heading]
+    for at, parts in zip(places, paid, strict=True):
+        episode = result.episodes[at]
+        for key in largest_parts([parts], most=10_000):
+            before, after = parts.before.get(key), parts.after.get(key)
             counted = max(total.decisions for total in (before, after) if total)
             rows.append(
                 (
-                    episode.title.replace("\n", ": "),
+                    episode.id,
+                    episode.policy,
+                    episode.seed,
+                    key[0],
                     part_label(key),
                     before.value if before else 0.0,
                     after.value if after else 0.0,

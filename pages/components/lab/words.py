@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.facts import PlayedEpisode
 from core.types import RewardBreakdown, RewardComponent
-from pages.components.format import short_id, signed
+from pages.components.format import exact, short_id, signed
 from pages.components.plain import short
 from pages.components.sentences import component_label, component_phrase
 
@@ -49,7 +49,7 @@ def change_in_words(before: RewardBreakdown, after: RewardBreakdown) -> tuple[st
     """Which parts of a decision's reward change and how, a line each: `collect drink count +5 × 0.06 → × 0`."""
     lines = list(_changed_parts(before, after))
     if before.effective_lambda != after.effective_lambda:
-        lines.insert(0, f"λ {before.effective_lambda:g} → {after.effective_lambda:g}")
+        lines.insert(0, f"λ {exact(before.effective_lambda)} → {exact(after.effective_lambda)}")
     if len(lines) > _MOST_PARTS:
         left_out = len(lines) - _MOST_PARTS
         lines = [*lines[:_MOST_PARTS], f"and {left_out} more part{'s' * (left_out != 1)}"]
@@ -73,7 +73,7 @@ def _part_change(old: RewardComponent | None, new: RewardComponent | None) -> st
     if new is None:
         return f"{component_phrase(old)} → not paid"
     if old.delta == new.delta and old.weight != new.weight:
-        return f"{component_phrase(old)} → {'' if old.kind == 'achievement' else '× '}{new.weight:g}"
+        return f"{component_phrase(old)} → {'' if old.kind == 'achievement' else '× '}{exact(new.weight)}"
     if old.value != new.value:
         return f"{component_label(old)}: {from_to(old.value, new.value)}"
     return component_phrase(old)  # the same part, times another lambda

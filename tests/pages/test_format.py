@@ -1,0 +1,45 @@
+"""Numbers as people read them: as many digits as say something, an exponent where that takes many, one minus sign."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.components.format import amount, exact, number, signed
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.18, "+1.18"),
+        (-0.1, "−0.10"),
+        (0.0, "0.00"),
+        (-0.0, "0.00"),
+        (-3e-12, "0.00"),  # the rounding of sums
+        (0.005, "+0.01"),
+        (0.004, "+0.004"),
+        (-0.00123, "−0.0012"),
+        (0.0009996, "+0.001"),
+        (-3.1e-7, "−3.1×10⁻⁷"),
+        (1234567.891, "+1,234,567.89"),
+        (1.2345678e9, "+1.235×10⁹"),
+        (-1e100, "−1×10¹⁰⁰"),
+    ],
+)
+def test_signed_numbers(value: float, text: str):
+    assert signed(value) == text
+    assert amount(value) == text.removeprefix("+")
+
+
+def test_as_many_digits_as_are_asked_for():
+    assert signed(-3, 0) == "−3"
+    assert signed(0, 0) == "0"
+    assert signed(0.05, 3) == "+0.050"
+    assert number(-12345.6) == "−12,346"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.06, "0.06"), (-1.0, "−1"), (0.12345678, "0.12345678"), (1e-7, "1×10⁻⁷"), (-2.5e101, "−2.5×10¹⁰¹"), (3, "3")],
+)
+def test_numbers_that_somebody_has_set(value: float, text: str):
+    assert exact(value) == text
