@@ -93,12 +93,16 @@ def show_ledger(track: Track, current: int, episode_id: str) -> None:
 def table_of(
     track: Track, logged: Floats, shaped_to_go: Floats, current: int, theme: Theme
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
-    """The table's columns and rows: the current decision among those around it that earned something."""
+    """The table's columns and rows: the current decision among those around it that earned something.
+
+    What moved most in the whole episode comes first, so that a narrow window shows it and it stays where it is.
+    """
     ledger = track.ledger
     mismatch = ledger.first_mismatch(logged)
     decisions = decisions_around(ledger, current, besides=() if mismatch is None else (mismatch.decision,))
     paid = ledger.paid[decisions]
-    places = [at for at in range(len(ledger.columns)) if len(ledger.columns) <= _ALWAYS_SHOWN or paid[:, at].any()]
+    largest_first = np.argsort(-np.abs(ledger.paid).sum(axis=0), kind="stable").tolist()
+    places = [at for at in largest_first if len(ledger.columns) <= _ALWAYS_SHOWN or paid[:, at].any()]
     most = float(np.max(np.abs(ledger.paid), initial=0.0)) or 1.0
     columns = tuple(_column(ledger.columns[at], theme) for at in places)
     rows: list[Row] = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.audit import RULES
+from core.audit import RULES, AuditThresholds
 from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import TraceStore
@@ -103,6 +104,12 @@ def test_thresholds_change_what_is_found_and_go_back(audited: None):
     assert len(ways(at)) < found
     at = at.button(key="audit_defaults").click().run()
     assert len(ways(at)) == found
+
+
+def test_every_threshold_can_be_changed(audited: None):
+    at = opened("pages/episode.py", id=FARMED, tab="Audit")
+    fields_there = {widget.key for widget in at.number_input}
+    assert fields_there >= {f"audit_param_audit_{spec.name}" for spec in fields(AuditThresholds)}
 
 
 def test_the_lab_lists_who_farmed_and_shows_why(audited: None):

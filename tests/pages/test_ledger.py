@@ -209,10 +209,10 @@ def test_a_cell_says_what_was_paid_and_why():
     track = track_of(breakdowns)
     logged = np.array([row.reward for row in track.decisions])
     columns, (first, second) = table_of(track, logged, reward_to_go(logged), 1, "light")
-    assert [column.name for column in columns] == ["health", "wood"]
-    assert [cell.text for cell in first.cells] == ["+0.0005", "+0.05"]
-    assert first.cells[1].says == paid_sentence(0, breakdowns[0].components[0], 0.5)
-    assert first.cells[1].says == "decision 0: λ 0.5 × wood +1 in inventory × 0.10 = +0.05"
+    assert [column.name for column in columns] == ["wood", "health"]  # what pays most comes first
+    assert [cell.text for cell in first.cells] == ["+0.05", "+0.0005"]
+    assert first.cells[0].says == paid_sentence(0, breakdowns[0].components[0], 0.5)
+    assert first.cells[0].says == "decision 0: λ 0.5 × wood +1 in inventory × 0.10 = +0.05"
     assert (first.shaped, second.cells, second.shaped, second.env) == ("+0.05", (), "0.00", "+0.10")
 
 

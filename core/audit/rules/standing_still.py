@@ -31,7 +31,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         f"most of it from step {best[0].first_frame} to step {best[-1].last_frame} ({amount(total_beside(best))}).",
         criterion=f"At most {times(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
         f"decision, pay at least {amount(least)} beside the unlock: "
-        f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}.",
+        f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}. Windows that touch are one stretch.",
         reward=reward,
         evidence=most_telling(
             span(stretch, "return rises, no further unlock", reward=total_beside(stretch)) for stretch in stretches

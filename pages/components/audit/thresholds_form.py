@@ -49,11 +49,11 @@ def show_thresholds(page: str) -> None:
         for rule in RULES.values():
             st.markdown(f"**{rule.name}**")
             st.caption(rule.description)
-            columns = st.columns(_COLUMNS)
             own = [spec for spec in _FIELDS if spec.metadata["rule"] == rule.id]
-            for column, spec in zip(columns, own, strict=False):
-                with column:
-                    param_field("audit", spec, form=_FORM)
+            for row in (own[at : at + _COLUMNS] for at in range(0, len(own), _COLUMNS)):
+                for column, spec in zip(st.columns(_COLUMNS), row, strict=False):
+                    with column:
+                        param_field("audit", spec, form=_FORM)
         st.button("Back to the defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
     keep_in_address(page, "thresholds", address)
     if changed:

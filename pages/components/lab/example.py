@@ -11,13 +11,13 @@ from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError
 from core.plan import LaunchPlan, make_run
 from core.store import RunSummary
-from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
+from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig, Run
 from pages.components.plain import shown
 from pages.components.state import settings, store
 
 SEEDS: Final = (42, 4)
-STEPS: Final = 1_500
-_PLAYERS: Final = (
+STEPS: Final = 2_500
+PLAYERS: Final = (
     ("Lab example: an honest player", PolicySpec("scripted")),
     ("Lab example: a farmer", PolicySpec("farmer", {"farm": "water"})),
 )
@@ -29,14 +29,14 @@ def offer_example(key: str) -> None:
     """A button that plays them, unless that has been done."""
     if show_progress():
         return
+    if is_played():
+        st.caption("The example has been played. Its runs are called “Lab example: …” and are among what is stored.")
+        return
     st.text(
         f"Two players in the worlds of seeds {' and '.join(map(str, SEEDS))}, {STEPS:,} steps each: one plays as well "
         "as it can, the other drinks for as long as it lives. Both are paid by the default per-achievement rewards. It "
         "takes about a minute; the page goes on by itself."
     )
-    if is_played():
-        st.caption("They have been played: they are among what is stored.")
-        return
     st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play)
     if failed := st.session_state.pop(_FAILED, ""):
         st.text(shown(failed, 500))
@@ -44,7 +44,7 @@ def offer_example(key: str) -> None:
 
 def is_played() -> bool:
     """Whether both runs are stored, played or not."""
-    return set(_runs()) == {name for name, _ in _PLAYERS}
+    return set(_runs()) == {name for name, _ in PLAYERS}
 
 
 def show_progress() -> bool:
@@ -61,28 +61,32 @@ def show_progress() -> bool:
     return True
 
 
+def run_of(name: str, policy: PolicySpec) -> Run:
+    """One player's launch, which is the same each time."""
+    plan = LaunchPlan(
+        seeds=SEEDS,
+        episodes_per_seed=1,
+        policy=policy,
+        reward=RewardConfig(strategy="per_achievement"),
+        limits=Limits(max_steps=STEPS, max_decisions=STEPS),
+        env=EnvConfig(),
+        on_done=OnDone.TERMINATE,
+        max_actions_per_call=5,
+        name=name,
+    )
+    return make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+
+
 def _runs() -> dict[str, RunSummary]:
     """The newest of each name."""
-    names = {name for name, _ in _PLAYERS}
+    names = {name for name, _ in PLAYERS}
     newest_first = store().runs(limit=_LOOKED_AT)
     return {run.name: run for run in reversed(newest_first) if run.n_episodes and run.name in names}
 
 
 def _play() -> None:
     try:
-        for name, policy in _PLAYERS:
-            plan = LaunchPlan(
-                seeds=SEEDS,
-                episodes_per_seed=1,
-                policy=policy,
-                reward=RewardConfig(strategy="per_achievement"),
-                limits=Limits(max_steps=STEPS, max_decisions=STEPS),
-                env=EnvConfig(),
-                on_done=OnDone.TERMINATE,
-                max_actions_per_call=5,
-                name=name,
-            )
-            run = make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
-            jobs.launch(store(), settings(), run)
+        for name, policy in PLAYERS:
+            jobs.launch(store(), settings(), run_of(name, policy))
     except CraftscopeError as error:
         st.session_state[_FAILED] = f"The example was not launched: {error}"
