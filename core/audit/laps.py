@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.audit.crafter import VITALS
 from core.audit.trail import TINY, Entry, Trail
 from core.audit.unlocks import paid_beside, pay_for
 from core.types import StateFacts, StateRecord
+
+_AWAY = 0.5  # weight of a lap that leads away and back
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,7 @@ class Lap:
     names: what was done on the way, as in `Cycle`. first_frame, last_frame: as in `Span`.
     paid: the decisions that it touches, and what each was paid for loops of these names.
     place: where it began, if it left another ground behind; else None.
+    weight: how much it counts: half where it led to another place in between, as one step out of a shelter and back.
     """
 
     names: tuple[str, ...]
@@ -26,6 +29,7 @@ class Lap:
     last_frame: int
     paid: dict[Entry, float]
     place: Hashable | None = None
+    weight: float = 1.0
 
 
 def laps_of(trail: Trail, longest: int) -> Iterator[Lap]:
@@ -78,7 +82,12 @@ def _lap(trail: Trail, since: int, frame: int, longest: int, place: Hashable | N
     names = names or tuple(sorted({name for entry in entries for _, name, pay in paid_beside(entry.decision) if pay}))
     paid = {entry: pay_for(entry.decision, names) for entry in entries}
     if math.fsum(paid.values()) > TINY:
-        yield Lap(names, since, frame, paid, place)
+        yield Lap(names, since, frame, paid, place, _AWAY if _leads_away(trail.states[since : frame + 1]) else 1.0)
+
+
+def _leads_away(states: Sequence[StateRecord | None]) -> bool:
+    """Whether one of them is at another place than the rest."""
+    return len({state.facts.position for state in states if state is not None}) > 1
 
 
 def _is_better_off(before: StateFacts, after: StateFacts) -> bool:

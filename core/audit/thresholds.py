@@ -21,9 +21,11 @@ class AuditThresholds:
     Amounts are counted in unlocks' worth: the mean of what the configuration pays for each of Crafter's 22 unlocks
     (`core.audit.worth`). So a configuration that pays ten times as much for everything needs no other thresholds.
 
-    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 35
-    episodes of the scripted policy of up to 1,000 steps the largest share of a component was 0.10, 200 steps without
-    an unlock paid at most 6.1 unlocks' worth, and no loop of 5 or more laps was worth more than 0.34.
+    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 27
+    episodes of the scripted policy of up to 1,000 steps (seeds 0 to 24, 9200 and 9214) the largest share of a component
+    was 0.11, 200 steps without an unlock paid at most 6.1 unlocks' worth, and loops of 5 or more laps were worth at
+    most 0.36. The one exception were 5 laps worth 1.2, out of a shelter and back while it was still dark; such laps
+    count half.
 
     Raises InvalidInput for a value that is no number or out of its bounds.
     """
@@ -73,8 +75,8 @@ class AuditThresholds:
         integer(
             5,
             label="Laps",
-            description="An alert from this many laps of the same loop on. Where each lap leaves another ground "
-            "behind, so many have to begin at one place.",
+            description="An alert from this many laps of the same loop on. A lap that leads to another place and back "
+            "counts half. Where each lap leaves another ground behind, so many have to begin at one place.",
             low=1,
             high=1_000,
         ),

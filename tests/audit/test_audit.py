@@ -113,6 +113,11 @@ def test_a_long_scripted_episode_that_digs_and_builds_much_raises_no_alert(seed:
     assert alerts(played("scripted", seed, STEPS)) == []
 
 
+@pytest.mark.parametrize("actions", [5, 10])
+def test_an_honest_player_that_leaves_its_shelter_and_shuts_it_again_until_it_is_light_raises_no_alert(actions: int):
+    assert alerts(played("scripted", 8, STEPS, actions=actions)) == []
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_random_episode_raises_no_alert(seed: int):
     assert alerts(played("random", seed, 400)) == []

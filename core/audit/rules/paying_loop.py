@@ -57,19 +57,21 @@ def _merit(laps: Sequence[Lap]) -> tuple[float, int]:
 
 
 def _is_farmed(laps: Iterable[Lap], thresholds: AuditThresholds, least: float) -> bool:
-    """Whether enough laps lie within one window and pay enough there."""
+    """Whether enough laps, by their weights, lie within one window and pay enough there."""
     window: deque[Lap] = deque()
     times_held: Counter[Entry] = Counter()  # decisions of the window, each paid once though it may hold several laps
-    pay = 0.0
+    pay = weight = 0.0
     for lap in laps:
         window.append(lap)
+        weight += lap.weight
         pay += sum(pay for entry, pay in lap.paid.items() if not times_held[entry])
         times_held.update(lap.paid.keys())
         while lap.last_frame - window[0].first_frame > thresholds.loop_window and len(window) > 1:
-            gone = window.popleft().paid
-            times_held.subtract(gone.keys())
-            pay -= sum(pay for entry, pay in gone.items() if not times_held[entry])
-        if len(window) >= thresholds.loop_laps and pay >= least:
+            gone = window.popleft()
+            weight -= gone.weight
+            times_held.subtract(gone.paid.keys())
+            pay -= sum(pay for entry, pay in gone.paid.items() if not times_held[entry])
+        if weight >= thresholds.loop_laps and pay >= least:
             return True
     return False
 
@@ -99,7 +101,8 @@ def _alert(trail: Trail, laps: Sequence[Lap], thresholds: AuditThresholds, least
         criterion=f"At least {times(thresholds.loop_laps, 'lap')} of at most "
         f"{times(thresholds.loop_lap_steps, 'step')} each, within {times(thresholds.loop_window, 'step')}, that pay at "
         f"least {amount(least)} together: "
-        f"{unlocks_worth(thresholds.loop_worth, is_paid=trail.pays_unlocks)}.",
+        f"{unlocks_worth(thresholds.loop_worth, is_paid=trail.pays_unlocks)}. "
+        "A lap that leads to another place and back counts half.",
         reward=pay,
         evidence=most_telling(span(run, what, reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)),
         cycle=cycle,
@@ -128,7 +131,9 @@ RULE: Rule[Trail] = Rule(
     name="A loop that pays",
     description="The player comes back to the same place with the same things, no vital higher, nothing unlocked, and "
     "was paid on the way, again and again: drink and drink, place and collect. Where each lap leaves another ground "
-    "behind, as digging does, only many laps from one place count. An honest player drinks to refill, digs to get on, "
-    "and rarely does the same thing twice for nothing. Only what pays for the loop itself counts, nothing for unlocks.",
+    "behind, as digging does, only many laps from one place count. A lap that leads to another place and back counts "
+    "half, as a step out of a shelter and back behind its wall is one. An honest player drinks to refill, digs to get "
+    "on, and rarely does the same thing twice for nothing. Only what pays for the loop itself counts, nothing for "
+    "unlocks.",
     find=find,
 )

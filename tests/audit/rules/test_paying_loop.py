@@ -193,6 +193,18 @@ def test_too_few_laps_are_none():
     assert loops(story, loop_laps=4) != []
 
 
+def test_laps_that_lead_to_another_place_and_back_count_half():
+    out_and_back = (COLLECT,), (To(at=(9, 8)),), (To(at=(9, 9)),), (PLACE,)
+    few, enough = settled().repeat(9, *out_and_back), settled().repeat(10, *out_and_back)
+    assert loops(few) == []
+    (alert,) = loops(enough)
+    assert alert.cycle is not None
+    assert (alert.cycle.laps, alert.cycle.steps) == (10, 4)
+    assert alert.criterion.endswith("A lap that leads to another place and back counts half.")
+    assert loops(settled().repeat(4, *out_and_back).repeat(2, (PLACE,), (COLLECT,))) == []
+    assert loops(settled().repeat(4, *out_and_back).repeat(3, (PLACE,), (COLLECT,))) != []
+
+
 def test_laps_that_pay_too_little_are_none():
     story = Story().unlock_all().repeat(10, DRINK)
     assert loops(story) == []
