@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Float, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew
 from core.store.arguments import whole
 from core.store.blobs import damaged, from_json, typed
-from core.store.damage import Damage, as_stored, decoded, microseconds, readable
+from core.store.damage import Damage, as_stored, countable, decoded, microseconds, number_as_stored, readable
 from core.store.ids import episode_key
 from core.store.records import COUNT_CAP, EpisodeFilter, EpisodePage, EpisodeSummary, Totals, Unreadable
 from core.store.specs import read_spec
@@ -45,7 +44,15 @@ def is_empty(connection: Connection) -> bool:
 
 def generation(connection: Connection) -> int:
     """How often something was deleted."""
-    return connection.execute(select(store_meta.c.generation)).scalar_one()
+    return connection.execute(select(counted_generation(connection))).scalar_one()
+
+
+def counted_generation(connection: Connection) -> ColumnElement[int]:
+    """The counter of deletions; 0 where it is no number, so that the next deletion makes it one again."""
+    counter = store_meta.c.generation
+    if connection.dialect.name != "sqlite":
+        return counter
+    return case((func.typeof(counter) == "integer", counter), else_=0)
 
 
 def policies(connection: Connection) -> tuple[str, ...]:
@@ -73,7 +80,7 @@ def page(connection: Connection, wanted: EpisodeFilter, cursor: str | None, limi
     if cursor is not None:
         narrowed.append(_older_than(*_read_cursor(cursor)))
     keys = connection.execute(
-        select(episodes.c.id, microseconds(episodes.c.created_at).label("created_at"))
+        select(episodes.c.id, number_as_stored(connection, episodes.c.created_at).label("created_at"))
         .where(*narrowed)
         .order_by(*_NEWEST_FIRST)
         .limit(limit + 1)
@@ -86,13 +93,13 @@ def page(connection: Connection, wanted: EpisodeFilter, cursor: str | None, limi
 
 
 def unreadable(damage: Damage) -> tuple[Unreadable, ...]:
-    """Those episodes with the sentences that their errors say."""
+    """Those episodes or runs with the sentences that their errors say."""
     return tuple(Unreadable(name, str(error)) for name, error in damage)
 
 
 def totals(connection: Connection, wanted: EpisodeFilter) -> Totals:
     """Sums over what passes the filter, the newest `COUNT_CAP` at most. Damaged counts and returns add nothing."""
-    counters = (_countable(connection, name).label(name) for name in _COUNTERS)
+    counters = (countable(connection, episodes.c[name]).label(name) for name in _COUNTERS)
     capped = (
         select(episodes.c.status, *counters)
         .where(*conditions(wanted))
@@ -121,15 +128,6 @@ def totals(connection: Connection, wanted: EpisodeFilter) -> Totals:
         ).select_from(capped)
     ).one()
     return typed(columns_of(row), Totals, "The sums over the episodes")
-
-
-def _countable(connection: Connection, name: str) -> ColumnElement[Any]:
-    """The column, NULL where SQLite keeps something in it that cannot be summed up."""
-    column = episodes.c[name]
-    if connection.dialect.name != "sqlite":
-        return column
-    kinds, most = (("real", "integer"), sys.float_info.max) if isinstance(column.type, Float) else (("integer",), 2**50)
-    return case((and_(func.typeof(column).in_(kinds), func.abs(column) <= most), column))
 
 
 def summaries(

@@ -3,12 +3,27 @@ is read; one that is must not take along those beside it, and is named."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, LargeBinary, cast, select, type_coerce
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Float,
+    LargeBinary,
+    Table,
+    and_,
+    case,
+    cast,
+    func,
+    select,
+    type_coerce,
+)
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.types import NullType
 
 from core.errors import StoreCorrupt, StoreError
 from core.store.blobs import damaged
@@ -20,7 +35,10 @@ UNFIT: Final = (ValueError, TypeError, ArithmeticError, LookupError, AttributeEr
 
 Found = TypeVar("Found")
 Damage = list[tuple[str, StoreError]]
-"""Ids of episodes, and why each cannot be read."""
+"""Ids of episodes or runs, and why each cannot be read."""
+
+_MOST: Final = 2**31 - 1
+"""More is in no column that counts: PostgreSQL would not take it."""
 
 
 @contextmanager
@@ -39,19 +57,20 @@ def readable(
     wanted: ColumnElement[bool],
     order: Sequence[ColumnElement[Any]],
     read: Callable[[ColumnElement[bool]], list[Found]],
+    table: Table = episodes,
 ) -> tuple[list[Found], Damage]:
-    """What `read` finds under a condition on episodes, and those for which that fails, in this order.
+    """What `read` finds under a condition on episodes (or runs), and those for which that fails, in this order.
 
     A value that cannot even be fetched fails the query for all of them. Then it is asked for halves, and for halves of
-    those, until the episodes that are damaged stand alone.
+    those, until the ones that are damaged stand alone.
     """
     try:
         return read(wanted), []
     except (*UNFIT, DBAPIError) as error:
         if not _is_damage(error):
             raise
-    keys = connection.scalars(select(episodes.c.id).where(wanted).order_by(*order)).all()
-    return _halved(connection, keys, read)
+    keys = connection.scalars(select(table.c.id).where(wanted).order_by(*order)).all()
+    return _halved(connection, keys, read, table)
 
 
 def as_stored(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -63,8 +82,28 @@ def as_stored(connection: Connection, column: ColumnElement[Any]) -> ColumnEleme
 
 
 def microseconds(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A moment as it is stored, for `UtcTime.from_microseconds`: a wrong one would fail the whole query."""
+    """A moment to compare with numbers, or for `UtcTime.from_microseconds`: a wrong one would fail the whole query."""
     return type_coerce(column, BigInteger)
+
+
+def number_as_stored(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A column of numbers or moments without a look at its value: what is a text in SQLite comes as its bytes.
+
+    The driver would decode it, and one that is not UTF-8 would fail the whole query.
+    """
+    value = type_coerce(column, NullType())
+    if connection.dialect.name != "sqlite":
+        return value
+    return case((func.typeof(column) == "text", type_coerce(cast(column, LargeBinary), NullType())), else_=value)
+
+
+def countable(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The column, NULL where SQLite keeps something in it that cannot be summed up."""
+    if connection.dialect.name != "sqlite":
+        return column
+    kinds, most = (("real", "integer"), sys.float_info.max) if isinstance(column.type, Float) else (("integer",), _MOST)
+    # abs() of the least number that SQLite keeps would be an overflow.
+    return case((and_(func.typeof(column).in_(kinds), column.between(-most, most)), column))
 
 
 def decoded(value: object) -> str:
@@ -75,29 +114,30 @@ def decoded(value: object) -> str:
 
 
 def _halved(
-    connection: Connection, keys: Sequence[int], read: Callable[[ColumnElement[bool]], list[Found]]
+    connection: Connection, keys: Sequence[int], read: Callable[[ColumnElement[bool]], list[Found]], table: Table
 ) -> tuple[list[Found], Damage]:
     found: list[Found] = []
     unreadable: Damage = []
     middle = (len(keys) + 1) // 2
     for half in filter(None, (keys[:middle], keys[middle:])):
         try:
-            found += read(episodes.c.id.in_(half))
+            found += read(table.c.id.in_(half))
         except (*UNFIT, DBAPIError) as error:
             if not _is_damage(error):
                 raise
             if len(half) == 1:
-                name = _name(connection, half[0])
-                unreadable.append((name, _damaged(f"Episode {name}", error)))
+                name = _name(connection, half[0], table)
+                what = "Episode" if table is episodes else "Run"
+                unreadable.append((name, _damaged(f"{what} {name}", error)))
             else:
-                more, worse = _halved(connection, half, read)
+                more, worse = _halved(connection, half, read, table)
                 found += more
                 unreadable += worse
     return found, unreadable
 
 
-def _name(connection: Connection, key: int) -> str:
-    return decoded(connection.scalar(select(as_stored(connection, episodes.c.uuid)).where(episodes.c.id == key)))
+def _name(connection: Connection, key: int, table: Table) -> str:
+    return decoded(connection.scalar(select(as_stored(connection, table.c.uuid)).where(table.c.id == key)))
 
 
 def _is_damage(error: Exception) -> bool:

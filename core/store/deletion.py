@@ -9,7 +9,8 @@ from sqlalchemy import Connection, delete, exists, select, update
 
 from core.errors import StoreError
 from core.store.arguments import in_parts
-from core.store.damage import as_stored, decoded
+from core.store.browse import counted_generation
+from core.store.damage import as_stored, decoded, number_as_stored
 from core.store.database import Database
 from core.store.tables import AnyRow, AnySelect, episodes, runs, store_meta
 from core.types import EpisodeStatus
@@ -47,8 +48,9 @@ def _delete(connection: Connection, rows: Sequence[AnyRow]) -> int:
         return 0
     connection.execute(delete(episodes).where(episodes.c.id.in_([row.id for row in rows])))
     is_left = exists().where(episodes.c.run_id == runs.c.id)
-    connection.execute(delete(runs).where(runs.c.id.in_({row.run_id for row in rows}), ~is_left))
-    connection.execute(update(store_meta).values(generation=store_meta.c.generation + 1))
+    its_runs = {row.run_id for row in rows if isinstance(row.run_id, int)}  # what is no number is the key of none
+    connection.execute(delete(runs).where(runs.c.id.in_(its_runs), ~is_left))
+    connection.execute(update(store_meta).values(generation=counted_generation(connection) + 1))
     return len(rows)
 
 
@@ -56,7 +58,7 @@ def _rows(connection: Connection, ids: Sequence[str]) -> list[AnyRow]:
     """The episodes of these ids, also those whose id is no text, by what it is written out as."""
     query: AnySelect = select(
         episodes.c.id,
-        episodes.c.run_id,
+        number_as_stored(connection, episodes.c.run_id).label("run_id"),
         as_stored(connection, episodes.c.uuid).label("uuid"),
         (episodes.c.status == EpisodeStatus.RUNNING.value).label("is_running"),
     )

@@ -254,7 +254,7 @@ def components_of(
     connection: Connection, condition: ColumnElement[bool], what: str
 ) -> dict[int, list[RewardComponent]]:
     """By decision key. Raises StoreCorrupt, which names `what`: the episode."""
-    rows = connection.execute(
+    query = (
         select(reward_components, component_types.c.kind, component_types.c.name)
         .outerjoin(component_types, component_types.c.id == reward_components.c.type_id)
         .join(decisions, decisions.c.id == reward_components.c.decision_id)
@@ -263,6 +263,8 @@ def components_of(
     )
     found = defaultdict[int, list[RewardComponent]](list)
     what = f"A part of a decision's reward in {what[:1].lower()}{what[1:]}"
+    with named(what):
+        rows = connection.execute(query).all()
     for row in rows:
         if row.k != len(found[row.decision_id]):
             raise damaged(what, LookupError("it is missing"))

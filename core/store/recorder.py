@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Update, bindparam, delete, exists, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, delete, exists, func, insert, select, update
 
 from core.errors import InvalidInput, StoreError, UnknownEpisode
 from core.params import quoted
 from core.store.arguments import is_finite
 from core.store.blobs import Dictionary, compress, decompress, to_json
 from core.store.codec import encode_decision, encode_start
+from core.store.damage import as_stored, decoded
 from core.store.database import Database
 from core.store.episodes import packed_scenes, read_decisions, stored_layout, unpacked
 from core.store.ids import episode_key
@@ -23,6 +24,7 @@ from core.store.progress import CHUNK_SCENES, Progress, Tail, tail_of
 from core.store.specs import insert_ignoring
 from core.store.tables import (
     AnyRow,
+    AnySelect,
     PlainText,
     component_types,
     decision_payloads,
@@ -346,8 +348,12 @@ def _types_for(connection: Connection, components: Sequence[RewardComponent], kn
         return known
     rows = [{"kind": kind, "name": name} for kind, name in missing]
     connection.execute(insert_ignoring(connection, component_types), rows)
-    stored = connection.execute(select(component_types)).all()
-    return {(row.kind, row.name): row.id for row in stored}
+    # One that is no text any more, which the others must not wait for, was just stored anew if it is missing.
+    columns = (as_stored(connection, component_types.c[name]) for name in ("kind", "name"))
+    query: AnySelect = select(component_types.c.id, *columns)
+    if connection.dialect.name == "sqlite":
+        query = query.where(*(func.typeof(component_types.c[name]) == "text" for name in ("kind", "name")))
+    return {(decoded(kind), decoded(name)): key for key, kind, name in connection.execute(query)}
 
 
 def _type_of(component: RewardComponent) -> tuple[str, str]:

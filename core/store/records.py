@@ -69,7 +69,7 @@ class EpisodeSummary:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An episode that is damaged, and why it cannot be read, in a sentence."""
+    """An episode or a run that is damaged, and why it cannot be read, in a sentence."""
 
     id: str
     problem: str
@@ -207,7 +207,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One launch and how many of its episodes stand where. Statuses that none has are absent from `counts`."""
+    """One launch and how many of its episodes stand where. Statuses that none has are absent from `counts`.
+
+    n_episodes: all of them, also those whose status is damaged, which `counts` leaves out.
+    """
 
     id: str
     name: str

@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select, type_coerce, union
+from sqlalchemy import Connection, delete, func, insert, select, union
 from sqlalchemy import text as sql
-from sqlalchemy.types import NullType
 
 from core.errors import InvalidInput, StoreCorrupt
 from core.params import quoted
 from core.store.arguments import finite, in_parts, text
 from core.store.blobs import damaged
-from core.store.damage import as_stored, decoded, microseconds, named
+from core.store.damage import as_stored, decoded, named, number_as_stored
 from core.store.records import SavedReward, Unreadable, UnreadableReward
 from core.store.specs import insert_ignoring, read_reward, save_reward_configs
 from core.store.tables import AnyRow, UtcTime, episodes, reward_configs, saved_rewards, scorings
@@ -37,7 +36,7 @@ def all_of_them(connection: Connection) -> tuple[tuple[SavedReward, ...], tuple[
     rows = connection.execute(
         select(
             as_stored(connection, saved_rewards.c.name).label("name"),
-            microseconds(saved_rewards.c.saved_at).label("saved_at"),
+            number_as_stored(connection, saved_rewards.c.saved_at).label("saved_at"),
             reward_configs.c.hash.is_not(None).label("is_there"),
             as_stored(connection, reward_configs.c.config).label("config"),
             func.coalesce(scored.c.n, 0).label("n"),
@@ -125,7 +124,7 @@ def scorings_of(connection: Connection, config_hash: str) -> tuple[dict[str, flo
     Raises InvalidInput.
     """
     rows = connection.execute(
-        select(as_stored(connection, episodes.c.uuid), type_coerce(scorings.c.shaped_return, NullType()))
+        select(as_stored(connection, episodes.c.uuid), number_as_stored(connection, scorings.c.shaped_return))
         .join(episodes, episodes.c.id == scorings.c.episode_id)
         .where(scorings.c.config_hash == text(config_hash, "The hash of a configuration"))
     )

@@ -180,12 +180,17 @@ class TraceStore:
             return browse.generation(connection)
 
     def runs(self, limit: int = 50) -> tuple[RunSummary, ...]:
-        """The newest runs, newest first."""
+        """The newest runs that can be read, newest first. `unreadable_runs` names those that are damaged."""
         with self._database.reading() as connection:
             return runs.newest(connection, limit)
 
+    def unreadable_runs(self) -> tuple[Unreadable, ...]:
+        """All runs that are damaged, newest first, with what is wrong. Their episodes may be sound."""
+        with self._database.reading() as connection:
+            return browse.unreadable(runs.damaged_ones(connection))
+
     def run(self, run_id: str) -> RunSummary:
-        """One run. Raises UnknownEpisode."""
+        """One run. Raises UnknownEpisode, and StoreCorrupt where it is damaged."""
         with self._database.reading() as connection:
             return runs.one(connection, run_id)
 

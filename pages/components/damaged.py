@@ -22,17 +22,25 @@ def show_damaged_episodes(unreadable: Sequence[Unreadable], key: str, *, deletab
     if not unreadable:
         return
     with st.popover(f"{number(len(unreadable))} cannot be read", type="tertiary", key=f"{key}_popover"):
-        st.markdown("**Damaged, and left out of everything here**")
-        for entry in unreadable[:_MOST_NAMED]:
-            st.text(f"{short(short_id(entry.id), 8)}: {shown(entry.problem, _MOST_OF_A_SENTENCE)}")
-        if len(unreadable) > _MOST_NAMED:
-            st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
+        _list(unreadable)
         if deletable:
             st.caption("A whole copy of the database brings them back. To delete them cannot be undone.")
             ids = [entry.id for entry in unreadable]
             _delete_button(f"Delete {number(len(ids))} for good", f"{key}_delete", lambda: store().delete_episodes(ids))
         else:
             st.page_link("pages/traces.py", label="Delete them in Traces →")
+
+
+def show_damaged_runs(unreadable: Sequence[Unreadable], key: str) -> None:
+    """The same for runs, whose episodes stand in Traces all the same."""
+    if not unreadable:
+        return
+    several = len(unreadable) > 1
+    label = f"{number(len(unreadable))} run{'s' * several} cannot be read"
+    with st.popover(label, type="tertiary", key=f"{key}_popover"):
+        _list(unreadable)
+        st.caption("A whole copy of the database brings them back. A run is gone once all its episodes are deleted.")
+        st.page_link("pages/traces.py", label="Their episodes in Traces →")
 
 
 def show_damaged_rewards(unreadable: Sequence[UnreadableReward], key: str) -> None:
@@ -52,6 +60,14 @@ def show_damaged_rewards(unreadable: Sequence[UnreadableReward], key: str) -> No
         if len(unreadable) > _MOST_NAMED:
             st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
         st.caption("What episodes earned in play stays. To delete one cannot be undone.")
+
+
+def _list(unreadable: Sequence[Unreadable]) -> None:
+    st.markdown("**Damaged, and left out of everything here**")
+    for entry in unreadable[:_MOST_NAMED]:
+        st.text(f"{short(short_id(entry.id), 8)}: {shown(entry.problem, _MOST_OF_A_SENTENCE)}")
+    if len(unreadable) > _MOST_NAMED:
+        st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
 
 
 def _delete_button(label: str, key: str, delete: Callable[[], object]) -> None:

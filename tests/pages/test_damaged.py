@@ -89,6 +89,17 @@ def test_a_run_of_which_nothing_can_be_read_says_so(damaged: Path):
     assert "None of its episodes can be read" in said(opened("run", id="run-of-three"))
 
 
+@pytest.mark.parametrize("column", ["name", "config", "created_at"])
+def test_a_damaged_run_is_named_beside_the_others(damaged: Path, column: str):
+    change(damaged, f"UPDATE runs SET {column} = CAST(x'ff41' AS TEXT) WHERE uuid = 'run-of-three'")
+    at = opened("run")
+    assert "1 run cannot be read" in popovers(at)
+    assert "run-of-t: " in said(at)
+    assert "honest03" in " ".join(link.proto.label for link in at.get("page_link")) + said(at)
+    opened("lab")
+    opened("launch")
+
+
 def test_the_lab_counts_the_others_and_names_it(damaged: Path):
     at = opened("lab")
     assert "3 episodes with 15 decisions" in said(at)
