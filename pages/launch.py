@@ -25,6 +25,7 @@ from pages.components.launch_state import (
     LAUNCH,
     LAUNCH_BUTTON,
     PREFIX,
+    REWARD_OF_LINK,
     begin,
     keep,
     link_troubles,
@@ -37,7 +38,7 @@ from pages.components.pace import longest_s, pace_of
 from pages.components.plain import plain
 from pages.components.policy_form import policy_picker, policy_settings
 from pages.components.reward_form import reward_form
-from pages.components.reward_start import described, start_picker
+from pages.components.reward_start import described, start_from_link, start_picker
 from pages.components.reward_words import reward_in_words
 from pages.components.router import inside_the_dashboard
 from pages.components.seeds import SEEDS_KEY, seed_gallery
@@ -68,6 +69,8 @@ def main() -> None:
     """Draw the page."""
     inside_the_dashboard()
     begin()
+    if (linked := st.session_state.pop(REWARD_OF_LINK, None)) is not None:
+        start_from_link(LAUNCH, linked)
     launch_styles()
     check = _Check()
     left, right = st.columns([7, 3], gap="medium")
@@ -87,8 +90,7 @@ def main() -> None:
         go = st.container(key="launch-go", gap="small")
     with left:
         st.title("Launch", anchor=False)
-        for sentence in link_troubles():
-            st.warning(plain(sentence))
+        troubles_place = st.container()
         seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Caps and world"])
     with limits_tab:
         place = st.container()
@@ -134,7 +136,10 @@ def main() -> None:
         _show_problems(check)
     with go:
         _launch_button(run)
-    show_link()
+    with troubles_place:
+        for sentence in link_troubles(reward_given, chosen.spec):
+            st.warning(plain(sentence))
+    show_link(reward_given, chosen.spec)
     make_missing_worlds()
 
 

@@ -13,10 +13,10 @@ from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary, Unreadable
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
 from pages.components.arrival import has_arrived
-from pages.components.damaged import show_damaged_episodes
+from pages.components.damaged import show_damaged_episodes, show_damaged_runs
 from pages.components.empty import show_empty_store
 from pages.components.format import number, short_id, signed, when
-from pages.components.launch_state import link_of, reward_values
+from pages.components.launch_state import link_of, policy_values, reward_values
 from pages.components.live import (
     Played,
     episode_card,
@@ -73,10 +73,11 @@ def main() -> None:
 
 def _show_newest() -> None:
     st.title("Runs", anchor=False)
-    runs = store().runs(limit=20)
-    if not runs:
+    runs, damaged = store().runs(limit=20), store().unreadable_runs()
+    if not runs and not damaged:
         show_empty_store()
         return
+    show_damaged_runs(damaged, "runs_damaged")
     for run in runs:
         with st.container(border=True, key=f"run-line-{run.id}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"run-title-{run.id}"):
@@ -196,14 +197,18 @@ def _link(rows: tuple[EpisodeSummary, ...]) -> dict[str, str]:
     return link_of(
         {
             "seeds": seeds_text(_seeds(rows)),
-            "policy": spec.policy.name,
+            **policy_values(spec.policy),
             "episodes": _per_seed(rows),
             **reward_values(spec.reward),
             "max_steps": spec.limits.max_steps,
             "max_decisions": spec.limits.max_decisions,
             "max_seconds": spec.limits.max_time_s,
+            "max_ops": spec.limits.max_ops,
+            "max_actions": spec.max_actions_per_call,
+            "width": spec.env.area[0],
+            "height": spec.env.area[1],
+            "length": spec.env.length,
             "on_done": spec.on_done.value,
-            "param_llm_profile": _text_at(spec.policy.params, "profile"),
         }
     )
 

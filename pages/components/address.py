@@ -7,6 +7,7 @@ are still bound to parameters of the same names.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from streamlit.components.v2 import component
@@ -44,13 +45,23 @@ def show_form_in_address(page: str, fields: Mapping[str, str]) -> None:
 
 
 def keep_in_address(page: str, what: str, fields: Mapping[str, str | None]) -> None:
-    """Write `fields` into the address beside what it says, and take out those that are None. what: names the place."""
-    _show(f"address-{page}-{what}", page, fields)
+    """Write `fields` into the address beside what it says, and take out those that are None. what: names the place.
+
+    Also where they are what they were: Back within the page brings an address of before, and not what was tried then.
+    """
+    _show(f"address-{page}-{what}", page, fields, drawn=time.monotonic_ns())
 
 
 def _show(
-    key: str, page: str, fields: Mapping[str, str | None], *, is_whole: bool = False, episode: str | None = None
+    key: str,
+    page: str,
+    fields: Mapping[str, str | None],
+    *,
+    is_whole: bool = False,
+    episode: str | None = None,
+    drawn: int = 0,
 ) -> None:
+    """drawn: where it is another than before, the address is looked at again."""
     address = component(_NAME, js=_JS)
-    data = {"page": page, "fields": dict(fields), "is_whole": is_whole, "episode": episode}
+    data = {"page": page, "fields": dict(fields), "is_whole": is_whole, "episode": episode, "drawn": drawn}
     address(key=key, data=data, height=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from math import floor, log10
+from math import floor, inf, isfinite, log10
 
 from core.types import EpisodeStatus, OnDone, StopReason
 
@@ -62,6 +62,7 @@ _CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, Sto
 
 _MINUS = "−"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NOT_FINITE = {inf: "∞", -inf: "−∞"}
 _NOTHING = 1e-9  # what is smaller is the rounding of sums
 _FEW = 1e-4
 _MANY = 1e7
@@ -78,20 +79,23 @@ def short_id(identifier: str) -> str:
 
 
 def number(value: float, digits: int = 0) -> str:
-    """12345.6 as `12,346`."""
-    return f"{value:,.{digits}f}".replace("-", _MINUS)
+    """12345.6 as `12,346`; never -0."""
+    text = f"{value:,.{digits}f}"
+    return text.replace("-", _MINUS if text.strip("-0.,") else "")
 
 
 def signed(value: float, digits: int = 2) -> str:
     """+1.18, −0.10, 0.00; never -0.00. More digits where these would hide a small amount (−0.004), and an exponent
     where it would take many (+1.235×10⁹, −3.1×10⁻⁷)."""
     text = amount(value, digits)
-    return f"+{text}" if text.strip("0.,") and not text.startswith(_MINUS) else text
+    return f"+{text}" if value > 0 and text.strip("0.,") else text
 
 
 def amount(value: float, digits: int = 2) -> str:
     """As `signed`, without a plus."""
     size = abs(value)
+    if not isfinite(size):
+        return _NOT_FINITE.get(value, "not a number")
     if size < _NOTHING:
         return f"{0:.{digits}f}"
     if size >= _MANY:
@@ -119,8 +123,8 @@ def _with_exponent(text: str) -> str:
 
 
 def ms(value: float | None) -> str:
-    """A duration given in milliseconds, in the unit that fits; `n/a` where it was not measured."""
-    if value is None:
+    """A duration given in milliseconds, in the unit that fits; `n/a` where it was not measured, or is none."""
+    if value is None or not isfinite(value):
         return "n/a"
     if value >= 1000:
         return seconds(value / 1000)
@@ -128,8 +132,8 @@ def ms(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A duration given in seconds, in the unit that fits."""
-    if value is None:
+    """A duration given in seconds, in the unit that fits; `n/a` where it is none."""
+    if value is None or not isfinite(value):
         return "n/a"
     if value < 1:
         return ms(value * 1000)

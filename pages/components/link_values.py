@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
+from urllib.parse import quote_plus
 
 from core.errors import did_you_mean
 from core.params import Kind, OneOf, Whole, Words
 
-_MOST = 1_000_000_000  # no field of a form takes more, and no browser counts beyond 2**53
+MOST: Final = 1_000_000_000
+"""No field of a form takes more, and no browser counts beyond 2**53."""
+
+_MOST_CHARACTERS = 6_000  # of one value, as it is written in an address; servers take some 8,000 or more of them all
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -28,8 +32,8 @@ def one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
 def whole(text: str) -> int:
     """Reads a whole number."""
     # int() would also read digits of other scripts, spaces and underscores.
-    if not _WHOLE.fullmatch(text) or abs(int(text)) > _MOST:
-        raise ValueError(f"it is not a whole number in the digits 0-9, at most {_MOST:,}.")
+    if not _WHOLE.fullmatch(text) or abs(int(text)) > MOST:
+        raise ValueError(f"it is not a whole number in the digits 0-9, at most {MOST:,}.")
     return int(text)
 
 
@@ -39,8 +43,8 @@ def any_number(text: str) -> float:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         value = math.nan
-    if not abs(value) <= _MOST:  # false for NaN too
-        raise ValueError(f"it is not a number, at most {_MOST:,}.")
+    if not abs(value) <= MOST:  # false for NaN too
+        raise ValueError(f"it is not a number, at most {MOST:,}.")
     return value
 
 
@@ -65,3 +69,8 @@ def in_link(value: Any) -> str:
         return str(value)
     short_one = f"{value:g}"
     return short_one if float(short_one) == value else repr(value)
+
+
+def fits(text: str) -> bool:
+    """Whether an address can hold it."""
+    return len(text) <= _MOST_CHARACTERS and len(quote_plus(text, errors="replace")) <= _MOST_CHARACTERS

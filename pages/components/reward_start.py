@@ -80,6 +80,15 @@ def start_from(form: FormState, config: RewardConfig, origin: str) -> None:
     fill_reward_form(form, config)
 
 
+def start_from_link(form: FormState, config: RewardConfig) -> None:
+    """Fill the form with what a link says, a checked configuration. One that is saved goes by its name."""
+    if config == checked(DEFAULT):
+        origin = DEFAULTS
+    else:
+        origin = next((saved_as(saved.name) for saved in store().saved_rewards() if saved.config == config), LINKED)
+    start_from(form, config, origin)
+
+
 def saved_as(name: str) -> str:
     """The origin of what is saved under a name."""
     return _SAVED + name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from pages.components.format import amount, exact, number, signed
+from pages.components.format import amount, exact, ms, number, seconds, signed
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,9 @@ def test_as_many_digits_as_are_asked_for():
 )
 def test_numbers_that_somebody_has_set(value: float, text: str):
     assert exact(value) == text
+
+
+def test_what_is_no_number_is_said():
+    assert [signed(value) for value in (math.nan, math.inf, -math.inf)] == ["not a number", "+∞", "−∞"]
+    assert [seconds(math.inf), seconds(math.nan), ms(math.inf)] == ["n/a"] * 3
+    assert [number(-0.0), number(-0.004, 2), number(-1.5, 1)] == ["0", "0.00", "−1.5"]

@@ -562,6 +562,18 @@ def test_a_link_to_what_is_not_there_says_so_until_something_else_is_chosen(pair
     assert "The link asks for" not in said(at)
 
 
+@pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
+@pytest.mark.parametrize("held", [None, "", "nonsense"])
+def test_something_is_marked_where_the_session_holds_nothing(
+    pair: TraceStore, name: str, follows: str, held: str | None
+):
+    at = opened()
+    at.session_state[name] = held
+    at = clean(at.run())
+    assert at.segmented_control(key=name).value == follows
+    assert metrics(at)["Pairs"][1] == "of 1 swap"
+
+
 def test_the_tab_of_the_results_is_in_the_address(pair: TraceStore):
     at = opened(lab_results="Episodes")
     assert "The chosen episode" in said(at)

@@ -15,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 from core.dataset import RADIUS, difficulty_of
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.plan import LaunchPlan, make_run
+from core.rewards import checked as checked_reward
+from core.rewards import to_changes
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig, SeedDescription
@@ -153,6 +155,143 @@ def test_what_a_link_holds_and_cannot_be_used_is_said_and_replaced(stored: Trace
     assert at.number_input(key="launch_episodes").value == 1
     assert checked(at.run()).warning  # the page also runs by itself, when worlds have been made
     assert not checked(at.number_input(key="launch_episodes").set_value(2).run()).warning
+
+
+EDITED = RewardConfig(
+    strategy="consistent",
+    enabled=False,
+    indicator_lambda=None,
+    step_beta=0.25,
+    weights={"eat_cow": 2.5},
+    k_limits={"eat_cow": 0},
+    achievement_count_weights={"collect_drink": 0.0},
+    default_inventory_weight=0.125,
+)
+EVERYTHING = {
+    "play": "0, 2",
+    "by": "farmer",
+    "episodes": "2",
+    "name": "*Stone* & more",
+    "max_steps": "50",
+    "max_decisions": "40",
+    "max_seconds": "90",
+    "max_ops": "70",
+    "on_done": "reset",
+    "width": "32",
+    "height": "48",
+    "length": "900",
+    "max_actions": "3",
+    "farmer.farm": "stone",
+    "farmer.max_actions": "2",
+    "rewards": to_changes(EDITED),
+}
+
+
+def test_a_link_with_everything_gives_the_form_and_the_form_gives_the_link(stored: TraceStore):
+    at = opened(**EVERYTHING)
+    assert not at.warning
+    assert link(at) == EVERYTHING
+    assert at.selectbox(key="launch_param_farmer_farm").value == "stone"
+    assert at.selectbox(key="launch_start").value == "link"
+    assert at.text_input(key="launch_name").value == "*Stone* & more"
+    assert checked_reward(EDITED).config_hash in summary(at)
+
+
+def test_what_is_edited_in_the_form_is_found_again_by_its_link(stored: TraceStore):
+    at = opened()
+    at.number_input(key="launch_default_count_weight").set_value(0.5)
+    at.number_input(key="launch_max_ops").set_value(600)
+    checked(at.selectbox(key="launch_policy").set_value("farmer").run())
+    checked(at.selectbox(key="launch_param_farmer_farm").set_value("stone").run())
+    again = opened(**link(at))
+    expected = RewardConfig(strategy="per_achievement", default_achievement_count_weight=0.5)
+    assert expected.config_hash in summary(at) and expected.config_hash in summary(again)
+    assert again.selectbox(key="launch_param_farmer_farm").value == "stone"
+    assert again.number_input(key="launch_max_ops").value == 600
+    assert link(again) == link(at)
+
+
+def test_rewards_of_a_link_that_are_saved_go_by_their_name(stored: TraceStore):
+    stored.save_reward("mine", checked_reward(EDITED))
+    at = opened(rewards=to_changes(EDITED))
+    assert at.selectbox(key="launch_start").value == "saved:mine"
+
+
+def test_a_hostile_link_is_said_and_the_defaults_stand(stored: TraceStore):
+    image = "![x](http://host/y)"
+    at = opened(
+        **{
+            "by": "farmer",
+            "rewards": '{"weights": {"' + image + '": 1}}',
+            "farmer.farm": image,
+            "farmer.max_actions": "0",
+            "max_actions": "0",
+            "budget_usd": "-1",
+            "farmer.seeds": "1",
+            "llm.base_url": "http://host",
+            "utm_source": "mail",
+        }
+    )
+    said = [warning.value for warning in at.warning]
+    assert not any("![" in sentence or "](" in sentence for sentence in said)
+    unescaped = [sentence.replace("\\", "") for sentence in said]
+    for part in ("The link's rewards cannot be used: ", 'The link\'s "farmer.farm" is "![x]', '"farmer.max_actions"'):
+        assert any(part in sentence for sentence in unescaped)
+    for name in ("farmer.seeds", "llm.base_url"):
+        assert f'The link\'s "{name}" is nothing that a link can set.' in unescaped
+    assert any('"max_actions" is "0"' in sentence for sentence in unescaped)
+    assert any('"budget_usd" is "-1"' in s and s.endswith("It was left empty.") for s in unescaped)
+    assert len(said) == 7
+    assert RewardConfig(strategy="per_achievement").config_hash in summary(at)
+    assert at.selectbox(key="launch_param_farmer_farm").value == "water"
+    assert link(at) == {"play": "0", "by": "farmer", "episodes": "1"}
+    assert checked(at.run()).warning
+    assert not checked(at.number_input(key="launch_default_count_weight").set_value(0.5).run()).warning
+
+
+def test_rewards_that_cannot_be_used_are_in_the_link_so_that_a_reload_says_so(stored: TraceStore):
+    at = opened()
+    checked(at.number_input(key="launch_lambda").set_value(1e12).run())
+    again = opened(**link(at))
+    assert any("The link's rewards cannot be used" in warning.value.replace("\\", "") for warning in again.warning)
+    assert again.number_input(key="launch_lambda").value == 1.0
+
+
+def test_what_is_too_long_for_an_address_is_left_out_and_said(stored: TraceStore):
+    at = opened()
+    checked(at.text_input(key="launch_name").set_value("é" * 2_000).run())
+    assert link(at) == {"play": "0", "by": "scripted", "episodes": "1", "without": "name"}
+    (warning,) = opened(**link(at)).warning
+    assert "The link leaves out what its form held as name" in warning.value
+
+
+def test_a_language_models_texts_are_never_in_a_link_which_says_that_they_are_missing(stored: TraceStore):
+    at = opened(by="llm")
+    for name, text in (("base_url", "http://me:secret@127.0.0.1:9"), ("model", "tiny"), ("key_name", "A_KEY")):
+        at.text_input(key=f"launch_param_llm_{name}").set_value(text)
+    at.text_area(key="launch_llm_prompt").set_value("Play my own way.")
+    at.text_area(key="launch_param_llm_extra").set_value('{"token": "secret"}')
+    at.number_input(key="launch_param_llm_temperature").set_value(0.75)
+    at.number_input(key="launch_budget_calls").set_value(4)
+    checked(at.run())
+    assert link(at) == {
+        "play": "0",
+        "by": "llm",
+        "episodes": "1",
+        "llm.temperature": "0.75",
+        "budget_calls": "4",
+        "without": "llm.base_url,llm.model,llm.key_name,llm.system_prompt,llm.extra",
+    }
+    del at.session_state["launch_now"]  # as on leaving the page
+    for name, text in link(at).items():
+        at.query_params[name] = text
+    assert not checked(at.run()).warning  # this session has them still
+    again = opened(**link(at))
+    assert again.number_input(key="launch_param_llm_temperature").value == 0.75
+    assert again.number_input(key="launch_budget_calls").value == 4
+    (warning,) = again.warning
+    for label in ("Base URL", "Model", "Variable of the key", "System prompt", "More fields"):
+        assert f"“{label}”" in warning.value
 
 
 @pytest.mark.parametrize(

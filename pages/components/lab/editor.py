@@ -37,6 +37,7 @@ LAB: Final = FormState("lab_")
 
 _LAST_USABLE: Final = "last_usable"
 _SAID: Final = "said"
+_SAVED: Final = "just_saved"
 _SAVING, _DELETING, _IMPORTING = "save_trouble", "forget_trouble", "import_trouble"
 _MOST_NAMED = 4
 _MOST_OF_A_NAME = 60
@@ -55,6 +56,7 @@ class Edited:
 
 def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
     """Draw it. stored: everything, whose returns can be kept. saved: configurations by name."""
+    _go_on_from_what_was_saved()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Rewards to try**", width="content")
         st.space("stretch")
@@ -138,14 +140,10 @@ def _save(edited: Edited, stored: Stored) -> None:
             key=LAB.key("save_returns"),
             help="Their returns under it, beside what they earned in play, which stays as it is.",
         )
-        st.button(
-            "Save",
-            key=LAB.key("save"),
-            type="primary",
-            on_click=_do_save,
-            args=(edited.config, stored),
-            disabled=bool(edited.problem),
-        )
+        # Not in a callback: that would be given the configuration of the run before, without what was edited since.
+        if st.button("Save", key=LAB.key("save"), type="primary", disabled=bool(edited.problem)):
+            _do_save(edited.config, stored)
+            st.rerun()
         _show_trouble(_SAVING)
         st.caption("A name that is taken is not overwritten.")
 
@@ -165,9 +163,16 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
     except (InvalidInput, StoreError) as error:
         LAB.put(_SAVING, f"It was not saved: {error}")
         return
-    start_from(LAB, config, saved_as(name))
-    LAB.put("save_name", "")
+    LAB.put(_SAVED, (name, config))
     LAB.put(_SAID, f"Saved as “{name}”.{said}")
+
+
+def _go_on_from_what_was_saved() -> None:
+    """The form begins with it from now on. Its fields can be filled only before they are drawn."""
+    if saved := st.session_state.pop(LAB.key(_SAVED), None):
+        name, config = saved
+        start_from(LAB, config, saved_as(name))
+        LAB.put("save_name", "")
 
 
 def _delete(name: str) -> None:

@@ -52,7 +52,12 @@ def begin_with_link(comparable: Collection[str]) -> None:
 
 def note_unknown(name: str, accepted: Collection[str]) -> None:
     """Keep what the address asks for and nobody has. Call it before the widget of that name is drawn, which takes such
-    a value out of the address."""
+    a value out of the address.
+
+    Where the widget holds nothing (an address can say so), it holds the first of `accepted` from now on.
+    """
+    if name in st.session_state and st.session_state[name] not in accepted:
+        st.session_state[name] = next(iter(accepted))
     given = st.query_params.get(name)
     if given and given not in accepted:
         asked = f"The link asks for {name} “{short(given, _MOST_OF_A_NAME)}”."
@@ -60,8 +65,15 @@ def note_unknown(name: str, accepted: Collection[str]) -> None:
         LAB.put(f"{_UNKNOWN_AT}_{name}", None)
 
 
+def mark_something(name: str) -> None:
+    """Call it after the widget of that name is drawn: where it holds nothing, draw it with what `note_unknown` says."""
+    if not st.session_state.get(name):
+        st.rerun()
+
+
 def say_unknown(name: str, chosen: str) -> None:
     """Say what `note_unknown` has kept, until something else is chosen."""
+    mark_something(name)
     said: str | None = LAB.get(f"{_UNKNOWN}_{name}")
     if not said:
         return

@@ -68,8 +68,10 @@ def show_pairs(result: Rescored, form: FormState) -> None:
 
 def _which(counts: dict[str, int]) -> str:
     """Which list is shown: the one that was picked, else the one that says something."""
-    if not st.session_state.get(_PICKED):
-        st.session_state[_SHOWN] = SWAPPED if counts[SWAPPED] or not counts[AGAINST] else AGAINST
+    telling = SWAPPED if counts[SWAPPED] or not counts[AGAINST] else AGAINST
+    wanted: str = st.session_state.get(_PICKED) or telling
+    if st.session_state.get(_SHOWN) != wanted:  # what the control holds is gone once it was not drawn
+        st.session_state[_SHOWN] = wanted
     labels = {
         SWAPPED: f"Swap their order ({number(counts[SWAPPED])})",
         AGAINST: f"Fewer achievements, higher return ({number(counts[AGAINST])})",
@@ -84,11 +86,11 @@ def _which(counts: dict[str, int]) -> str:
         label_visibility="collapsed",
         help="Pairs of episodes of the same seed and world.",
     )
-    return chosen or SWAPPED
+    return chosen or wanted
 
 
 def _pick() -> None:
-    st.session_state[_PICKED] = True
+    st.session_state[_PICKED] = st.session_state[_SHOWN]
 
 
 def _none_in_words(shown: str, n_pairs: int) -> str:

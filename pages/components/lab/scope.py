@@ -7,8 +7,9 @@ import streamlit as st
 from core.errors import StoreError, UnknownEpisode
 from core.rescore import Stored
 from core.store import EpisodeFilter
+from pages.components.address import keep_in_address
 from pages.components.format import number, short_id, signed
-from pages.components.lab.link import note_unknown
+from pages.components.lab.link import mark_something, note_unknown
 from pages.components.lab.words import named
 from pages.components.plain import plain, short
 from pages.components.state import store
@@ -29,12 +30,23 @@ _MOST_OF_A_SENTENCE = 500
 def scope_picker(stored: Stored) -> str:
     """Draw it; which kind of scope is chosen. stored: what one episode can be chosen from."""
     note_unknown(SCOPE, _SCOPES)
-    _follow_link()
-    scope = st.segmented_control("Episodes", _SCOPES, key=SCOPE, required=True, bind="query-params")
+    is_meant = _one_is_meant()
+    # The default is in no address, so the bare one means it, at each visit.
+    scope = st.segmented_control(
+        "Episodes",
+        _SCOPES,
+        default=ONE if is_meant else EVERYTHING,
+        key=SCOPE,
+        required=True,
+        bind="query-params",
+    )
+    mark_something(SCOPE)
     if scope == ONE:
         st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="its id, or how it begins", width=220)
         _newest_picker(stored)
-    return scope or EVERYTHING
+    if is_meant:
+        keep_in_address("lab", "scope", {SCOPE: ONE})  # once: from now on the choice keeps its own parameter
+    return scope
 
 
 def _newest_picker(stored: Stored) -> None:
@@ -87,10 +99,10 @@ def _played(wanted: EpisodeFilter) -> tuple[str, ...]:
         st.stop()
 
 
-def _follow_link() -> None:
+def _one_is_meant() -> bool:
     """A link with an episode, and nothing else said, means that episode."""
-    if SCOPE not in st.session_state and st.query_params.get(SCOPE) not in _SCOPES:
-        st.session_state[SCOPE] = ONE if st.query_params.get(_EPISODE) else EVERYTHING
+    is_new = SCOPE not in st.session_state and st.query_params.get(SCOPE) not in _SCOPES
+    return is_new and bool(st.query_params.get(_EPISODE))
 
 
 def _one(stored: Stored) -> str:

@@ -1,0 +1,74 @@
+"""The launch form in a real browser: a page that is loaded again shows the form that it showed before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from core.rewards import checked
+from core.settings import Settings
+from core.store import TraceStore
+from core.types import RewardConfig
+from tests.browser.harness import Dashboard, settle
+from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+
+OpenPage = Callable[..., Page]
+WAIT_MS = 60_000
+DEFAULT = checked(RewardConfig(strategy="per_achievement")).config_hash
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+    """A dashboard over two episodes that rewards can be tried on."""
+    folder = tmp_path_factory.mktemp("reload")
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        record_changes(store, "honest01", HONEST)
+        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    with Dashboard(folder) as running:
+        yield running
+
+
+def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: OpenPage, dashboard: Dashboard):
+    page = open_page(width=1440, height=1000)
+    page.goto(f"{dashboard.url}/lab")
+    drink = page.get_by_role("spinbutton", name="collect drink, each time")
+    expect(drink).to_have_value("0.06", timeout=WAIT_MS)
+    settle(page)
+    drink.fill("0")
+    drink.press("Enter")
+    expect(page.get_by_text("Changed: collect drink, each time pays: 0.06 → 0.")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    page.get_by_role("button", name="Launch →").click()
+    launched = page.locator(".cs-summary code")
+    expect(launched).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    entries = page.evaluate("window.history.length")
+    _choose(page, "Policy", "Farmer")
+    page.get_by_role("tab", name="Policy").click()
+    _choose(page, "What is farmed", "stone")
+    page.wait_for_url(re.compile(r"/launch\?.*farmer\.farm=stone.*rewards="), timeout=WAIT_MS)
+    edited = launched.inner_text()
+    assert edited != DEFAULT
+    assert page.evaluate("window.history.length") == entries
+
+    page.reload()
+    expect(launched).to_have_text(edited, timeout=WAIT_MS)
+    page.get_by_role("tab", name="Policy").click()
+    expect(_field(page, "What is farmed")).to_have_value("stone")
+    page.wait_for_url(re.compile(r"/launch\?.*farmer\.farm=stone.*rewards="), timeout=WAIT_MS)
+
+    page.go_back()
+    expect(drink).to_be_visible(timeout=WAIT_MS)
+
+
+def _field(page: Page, label: str) -> Locator:
+    return page.get_by_role("combobox", name=re.compile(f"{label}$"))
+
+
+def _choose(page: Page, label: str, option: str) -> None:
+    _field(page, label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)

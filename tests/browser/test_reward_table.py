@@ -1,0 +1,151 @@
+"""What is pressed right after an edit of the reward table, or with a cell still open, finds the table as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.settings import Settings
+from core.store import TraceStore
+from tests.browser.harness import Dashboard, settle
+from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+
+OpenPage = Callable[..., Page]
+WAIT_MS = 60_000
+ROW_PX = 35
+COAL, DRINK = 0, 2  # rows of the achievements' table
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with an honest and a farmed episode of one world."""
+    with TraceStore.from_settings(Settings(tmp_path, None, 2)) as store:
+        record_changes(store, "honest01", HONEST)
+        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    return tmp_path
+
+
+@pytest.fixture
+def stored(folder: Path, browser: Browser) -> Iterator[Dashboard]:
+    with Dashboard(folder) as dashboard:
+        yield dashboard
+
+
+@pytest.fixture
+def lab(open_page: OpenPage, stored: Dashboard) -> Page:
+    """The Lab, with one cell edited."""
+    page = open_page(width=1440, height=1600)
+    page.goto(f"{stored.url}/lab")
+    expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    warm_up(page, "lab-panel")
+    expect(page.get_by_text("Changed: collect diamond, each time pays")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    return page
+
+
+def warm_up(page: Page, panel: str) -> None:
+    """Edit a cell slowly: the browser fetches the field of a cell when it opens the first one."""
+    canvas = page.locator(f".st-key-{panel} canvas[data-testid='data-grid-canvas']").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * 2 + ROW_PX / 2)
+    page.wait_for_timeout(500)
+    page.keyboard.press("Enter")
+    expect(page.locator("#portal input")).to_be_visible(timeout=WAIT_MS)
+    page.keyboard.type("1.5")
+    page.wait_for_timeout(200)
+    page.keyboard.press("Enter")
+
+
+def edit(page: Page, panel: str, *, row: int, text: str, closing: bool = True) -> None:
+    """A cell in the last column of the achievements' table."""
+    canvas = page.locator(f".st-key-{panel} canvas[data-testid='data-grid-canvas']").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # the grid lays itself out after it is there
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
+    page.wait_for_timeout(300)
+    page.keyboard.type(text)
+    page.wait_for_timeout(100)
+    if closing:
+        page.keyboard.press("Enter")
+
+
+def exported(page: Page) -> dict[str, Any]:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    return json.loads(download.value.path().read_text("utf-8"))["step_rewards"]["achievement_count_weights"]
+
+
+@pytest.mark.parametrize("closing", [True, False], ids=["after Enter", "with the cell still open"])
+def test_the_export_holds_the_last_edit(lab: Page, closing: bool):
+    edit(lab, "lab-panel", row=DRINK, text="7", closing=closing)
+    assert exported(lab)["collect_drink"] == 7.0
+
+
+@pytest.mark.parametrize("gap_ms", [0, 380])
+def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: int):
+    lab.get_by_role("button", name="Save…").click()
+    popover = lab.get_by_test_id("stPopoverBody")
+    popover.get_by_label("Name").fill("quick")
+    popover.get_by_label("Name").press("Tab")
+    settle(lab)
+    lab.keyboard.press("Escape")
+    expect(popover).to_be_hidden()
+    lab.get_by_text("Rewards to try").click()  # the first click after it closes it for good
+    edit(lab, "lab-panel", row=COAL, text="7")
+    lab.wait_for_timeout(gap_ms)
+    lab.get_by_role("button", name="Save…").click()
+    popover.get_by_role("button", name="Save", exact=True).click()
+    expect(lab.get_by_text("Saved as “quick”.")).to_be_visible(timeout=WAIT_MS)
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        (saved,) = store.saved_rewards()
+    weights = saved.config.achievement_count_weights
+    assert 7.0 in weights.values(), weights
+    settle(lab)
+    assert exported(lab) == weights
+
+
+def test_an_edit_is_kept_by_whoever_leaves_at_once(lab: Page):
+    edit(lab, "lab-panel", row=COAL, text="6")
+    lab.get_by_role("link", name="Traces", exact=True).click()
+    expect(lab.get_by_role("heading", name="Traces")).to_be_visible(timeout=WAIT_MS)
+    settle(lab)
+    lab.get_by_role("link", name="Lab", exact=True).click()
+    expect(lab.get_by_text(re.compile("^Changed: collect coal, each time pays: 0.12 → 6"))).to_be_visible(
+        timeout=WAIT_MS
+    )
+
+
+@pytest.mark.parametrize("gap_ms", [0, 200])
+def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
+    open_page: OpenPage, stored: Dashboard, folder: Path, gap_ms: int
+):
+    page = open_page(width=1440, height=1600)
+    page.goto(f"{stored.url}/launch?play=3&max_steps=5")
+    launch = page.get_by_role("button", name=re.compile("^Launch 1 episode"))
+    expect(launch).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    page.get_by_role("tab", name="Reward").click()
+    settle(page)
+    warm_up(page, "launch_tables")
+    page.wait_for_timeout(1_000)
+    settle(page)
+    edit(page, "launch_tables", row=COAL, text="7")
+    page.wait_for_timeout(gap_ms)
+    launch.click()
+    page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        (run,) = [run for run in store.runs() if not run.id.startswith("run-of-")]
+        (row,) = store.run_episodes(run.id)
+    assert row.spec.reward.achievement_count_weights["collect_coal"] == 7.0
