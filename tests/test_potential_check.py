@@ -7,7 +7,7 @@ import pytest
 
 from core.env import CrafterEnv
 from core.errors import InvalidInput
-from core.facts import EpisodeFacts, FactsWriter
+from core.facts import FactsWriter
 from core.facts.columns import FactColumns
 from core.policies import make_policy
 from core.potential_check import CHOICES, PotentialCheck, Reading, check, potential_around
@@ -16,6 +16,7 @@ from core.rewards.potentials import POTENTIALS
 from core.rollout import NoRecorder, run_episode
 from core.scenes import pack_scenes, read_packed
 from core.types import Episode, EpisodeSpec, Limits, PolicySpec, RewardConfig, StopReason
+from tests.facts.episodes import facts_of
 
 GAMMA, SCALE = 0.97, 2.5
 
@@ -23,24 +24,9 @@ GAMMA, SCALE = 0.97, 2.5
 def played(config: RewardConfig, steps: int = 120) -> Episode:
     spec = EpisodeSpec(7, PolicySpec("scripted"), 1, reward=config, limits=Limits(max_steps=steps))
     policy = make_policy(spec.policy, seed=1, max_actions=5)
-    return run_episode(spec, CrafterEnv(observe=False), policy, RewardShaper(config), NoRecorder())
-
-
-def facts_of(episode: Episode) -> EpisodeFacts:
-    writer = FactsWriter()
-    end = 0
-    for decision in episode.decisions:
-        end += len(decision.steps)
-        writer.add(
-            decision.before,
-            decision.after,
-            decision.unlocked,
-            env_reward=decision.env_reward,
-            reward=decision.reward.total,
-            step_end=end,
-        )
+    episode = run_episode(spec, CrafterEnv(observe=False), policy, RewardShaper(config), NoRecorder())
     assert episode.stop_reason is StopReason.MAX_STEPS
-    return writer.facts(foreseen_end=episode.stop_reason.is_foreseen)
+    return episode
 
 
 def held_against(episode: Episode, potential: str, reading: Reading, **how: float) -> PotentialCheck:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InvalidInput, StoreError
 from core.store import Unreadable, UnreadableReward
@@ -21,7 +22,7 @@ def show_damaged_episodes(unreadable: Sequence[Unreadable], key: str, *, deletab
     """A quiet button that opens the list; nothing where all is well. deletable: they can be deleted there."""
     if not unreadable:
         return
-    with st.popover(f"{number(len(unreadable))} cannot be read", type="tertiary", key=f"{key}_popover"):
+    with _opened(unreadable, "", key):
         _list(unreadable)
         if deletable:
             st.caption("A whole copy of the database brings them back. To delete them cannot be undone.")
@@ -35,9 +36,7 @@ def show_damaged_runs(unreadable: Sequence[Unreadable], key: str) -> None:
     """The same for runs, whose episodes stand in Traces all the same."""
     if not unreadable:
         return
-    several = len(unreadable) > 1
-    label = f"{number(len(unreadable))} run{'s' * several} cannot be read"
-    with st.popover(label, type="tertiary", key=f"{key}_popover"):
+    with _opened(unreadable, "run", key):
         _list(unreadable)
         st.caption("A whole copy of the database brings them back. A run is gone once all its episodes are deleted.")
         st.page_link("pages/traces.py", label="Their episodes in Traces →")
@@ -47,9 +46,7 @@ def show_damaged_rewards(unreadable: Sequence[UnreadableReward], key: str) -> No
     """The same for saved reward configurations, each of which can be deleted."""
     if not unreadable:
         return
-    several = len(unreadable) > 1
-    label = f"{number(len(unreadable))} saved configuration{'s' * several} cannot be read"
-    with st.popover(label, type="tertiary", key=f"{key}_popover"):
+    with _opened(unreadable, "saved configuration", key):
         for at, entry in enumerate(unreadable[:_MOST_NAMED]):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text(
@@ -57,15 +54,25 @@ def show_damaged_rewards(unreadable: Sequence[UnreadableReward], key: str) -> No
                     width="stretch",
                 )
                 _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.name: store().forget_reward(name))
-        if len(unreadable) > _MOST_NAMED:
-            st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
+        _say_how_many_more(unreadable)
         st.caption("What episodes earned in play stays. To delete one cannot be undone.")
+
+
+def _opened(unreadable: Sequence[object], noun: str, key: str) -> DeltaGenerator:
+    """What the button opens: `2 runs cannot be read`, or `2 cannot be read` where the page is about them."""
+    count = len(unreadable)
+    what = f" {noun}{'s' * (count != 1)}" if noun else ""
+    return st.popover(f"{number(count)}{what} cannot be read", type="tertiary", key=f"{key}_popover")
 
 
 def _list(unreadable: Sequence[Unreadable]) -> None:
     st.markdown("**Damaged, and left out of everything here**")
     for entry in unreadable[:_MOST_NAMED]:
         st.text(f"{short(short_id(entry.id), 8)}: {shown(entry.problem, _MOST_OF_A_SENTENCE)}")
+    _say_how_many_more(unreadable)
+
+
+def _say_how_many_more(unreadable: Sequence[object]) -> None:
     if len(unreadable) > _MOST_NAMED:
         st.caption(f"… and {number(len(unreadable) - _MOST_NAMED)} more")
 

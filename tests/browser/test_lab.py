@@ -12,10 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.env.rules import ACHIEVEMENTS
-from core.settings import Settings
-from core.store import TraceStore
 from tests.browser.harness import Dashboard, settle
-from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+from tests.browser.harness.lab import click_cell, record_pair
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
@@ -33,9 +31,7 @@ def empty(tmp_path: Path, browser: Browser) -> Iterator[Dashboard]:
 def stored(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
     """A dashboard over an honest and a farmed episode of one world."""
     folder = tmp_path_factory.mktemp("lab")
-    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        record_changes(store, "honest01", HONEST)
-        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    record_pair(folder)
     with Dashboard(folder) as dashboard:
         yield dashboard
 
@@ -385,13 +381,7 @@ def _choose(page: Page, label: str, option: str) -> None:
 
 def _type_into_the_table(page: Page, *, row: int, text: str) -> None:
     """Into the last column of the achievements' table."""
-    canvas = page.locator(".st-key-lab-panel canvas[data-testid='data-grid-canvas']").first
-    canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)  # the grid lays itself out after it is there
-    box = canvas.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
-    page.wait_for_timeout(300)
+    click_cell(page, row=row)
     page.keyboard.type(text, delay=50)
     page.wait_for_timeout(300)
     page.keyboard.press("Enter")

@@ -9,11 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.rewards import checked
-from core.settings import Settings
-from core.store import TraceStore
 from core.types import RewardConfig
 from tests.browser.harness import Dashboard, settle
-from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+from tests.browser.harness.lab import record_pair
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
@@ -24,9 +22,7 @@ DEFAULT = checked(RewardConfig(strategy="per_achievement")).config_hash
 def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
     """A dashboard over two episodes that rewards can be tried on."""
     folder = tmp_path_factory.mktemp("reload")
-    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        record_changes(store, "honest01", HONEST)
-        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    record_pair(folder)
     with Dashboard(folder) as running:
         yield running
 

@@ -14,20 +14,17 @@ from playwright.sync_api import Browser, Page, expect
 from core.settings import Settings
 from core.store import TraceStore
 from tests.browser.harness import Dashboard, settle
-from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+from tests.browser.harness.lab import click_cell, record_pair
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
-ROW_PX = 35
 COAL, DRINK = 0, 2  # rows of the achievements' table
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A data folder with an honest and a farmed episode of one world."""
-    with TraceStore.from_settings(Settings(tmp_path, None, 2)) as store:
-        record_changes(store, "honest01", HONEST)
-        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+    record_pair(tmp_path)
     return tmp_path
 
 
@@ -52,12 +49,7 @@ def lab(open_page: OpenPage, stored: Dashboard) -> Page:
 
 def warm_up(page: Page, panel: str) -> None:
     """Edit a cell slowly: the browser fetches the field of a cell when it opens the first one."""
-    canvas = page.locator(f".st-key-{panel} canvas[data-testid='data-grid-canvas']").first
-    canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
-    box = canvas.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * 2 + ROW_PX / 2)
+    click_cell(page, row=1, panel=panel)
     page.wait_for_timeout(500)
     page.keyboard.press("Enter")
     expect(page.locator("#portal input")).to_be_visible(timeout=WAIT_MS)
@@ -68,13 +60,7 @@ def warm_up(page: Page, panel: str) -> None:
 
 def edit(page: Page, panel: str, *, row: int, text: str, closing: bool = True) -> None:
     """A cell in the last column of the achievements' table."""
-    canvas = page.locator(f".st-key-{panel} canvas[data-testid='data-grid-canvas']").first
-    canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)  # the grid lays itself out after it is there
-    box = canvas.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
-    page.wait_for_timeout(300)
+    click_cell(page, row=row, panel=panel)
     page.keyboard.type(text)
     page.wait_for_timeout(100)
     if closing:

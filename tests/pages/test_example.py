@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.facts import FactsWriter
 from core.facts.columns import FactColumns
 from core.rescore import score
 from core.rollout import NoRecorder, run_rollout
 from core.types import Episode, RewardConfig
 from pages.components.lab.example import PLAYERS, SEEDS, run_of
+from tests.facts.episodes import facts_of
 
 DEFAULTS = RewardConfig("per_achievement")
 NO_PAY = replace(DEFAULTS, achievement_count_weights=DEFAULTS.achievement_count_weights | {"collect_drink": 0.0})
@@ -32,20 +32,7 @@ def played(seed: int) -> list[Episode]:
 
 
 def returns(episodes: list[Episode], config: RewardConfig) -> np.ndarray:
-    columns = []
-    for episode in episodes:
-        writer = FactsWriter()
-        for decision in episode.decisions:
-            writer.add(
-                decision.before,
-                decision.after,
-                decision.unlocked,
-                env_reward=decision.env_reward,
-                reward=decision.reward.total,
-                step_end=decision.steps[-1].index + 1,
-            )
-        columns.append(writer.facts())
-    return score(FactColumns(columns), config).returns
+    return score(FactColumns([facts_of(episode) for episode in episodes]), config).returns
 
 
 def test_the_farmer_is_ahead_with_fewer_achievements_until_drinking_pays_nothing():

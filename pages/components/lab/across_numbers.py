@@ -43,7 +43,7 @@ from core.statistics import (
     unlock_table,
     unlock_times,
 )
-from core.store import World
+from core.store import Unreadable, World
 from core.types import Difficulty, RewardConfig
 from pages.components.lab.across_words import FEWEST_SEEDS
 from pages.components.state import store
@@ -126,6 +126,12 @@ def unlocks(key: str, _stored: Stored) -> Floats:
     """The steps of all stored episodes' first unlocks. Raises StoreError."""
     ids = [episode.id for episode in _stored.episodes]
     return unlock_table(ids, store().unlock_steps(ids), ACHIEVEMENTS)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def unreadable_unlocks(key: str, _stored: Stored) -> tuple[Unreadable, ...]:
+    """Those of all stored episodes whose unlocks are damaged. Raises StoreError."""
+    return store().unreadable_unlocks(episode.id for episode in _stored.episodes)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -212,7 +212,9 @@ def show_unlock_times(its: Compared) -> None:
             "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. The "
             "paler a mark, the fewer did."
         )
-        show_damaged_episodes(store().unreadable_unlocks(e.id for e in its.episodes), "across_damaged")
+        chosen = {episode.id for episode in its.episodes}
+        unreadable = [one for one in numbers.unreadable_unlocks(its.key, its.stored) if one.id in chosen]
+        show_damaged_episodes(unreadable, "across_damaged")
     with right:
         _show_curves(its, table, drawn)
     _say_who_is_drawn(its)

@@ -1,0 +1,31 @@
+"""What tests of the reward form share: a store to try rewards on, and a hand that edits the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from core.settings import Settings
+from core.store import TraceStore
+from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+
+ROW_PX = 35
+
+
+def record_pair(folder: Path) -> None:
+    """An honest and a farmed episode of one world, `honest01` and `farmed01`, into a data folder."""
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        record_changes(store, "honest01", HONEST)
+        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
+
+
+def click_cell(page: Page, *, row: int, panel: str = "lab-panel") -> None:
+    """One in the last column of the achievements' table. panel: the key of the container that holds it."""
+    canvas = page.locator(f".st-key-{panel} canvas[data-testid='data-grid-canvas']").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)  # the grid lays itself out after it is there
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
+    page.wait_for_timeout(300)
