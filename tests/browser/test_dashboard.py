@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.settings import Settings
 from core.store import EpisodeFilter, EpisodeSummary, TraceStore
@@ -112,14 +112,17 @@ def test_a_form_is_in_the_address_and_back_leaves_it(open_page: OpenPage, dashbo
     page.goto(f"{dashboard.url}/traces?policy=scripted&seeds=42")  # filters of these names must not reach the form
     filters = page.get_by_role("button", name="Clear filters")
     expect(filters).to_be_visible(timeout=WAIT_MS)
+    settle(page)
     page.get_by_role("link", name="Launch", exact=True).click()
     seeds = page.get_by_role("textbox", name="Seeds to play")
     for typed in ("5", "6"):
         seeds.fill(typed)
         seeds.press("Enter")
         page.wait_for_url(f"**/launch?play={typed}&by=scripted*", timeout=WAIT_MS)
+        settle(page)
     page.go_back()
     expect(filters).to_be_visible(timeout=WAIT_MS)
+    settle(page)
     page.go_forward()
     expect(seeds).to_have_value("6", timeout=WAIT_MS)
 
@@ -225,7 +228,7 @@ def test_deleting_asks_first_and_then_the_episode_is_gone(
     settle(page)
     table = page.get_by_test_id("stDataFrame")
     expect(table).to_be_visible()
-    table.click(position={"x": 20, "y": 55})  # the tick box of the first row
+    _tick_the_first(table)
     page.get_by_role("button", name="Delete 1").click()
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
     assert stored.totals().episodes == before
@@ -243,9 +246,14 @@ def test_a_download_of_an_episode_that_is_gone_is_a_sentence(
     settle(page)
     table = page.get_by_test_id("stDataFrame")
     expect(table).to_be_visible(timeout=WAIT_MS)
-    table.click(position={"x": 20, "y": 55})
+    _tick_the_first(table)
     download = page.get_by_role("button", name="Download JSON")
     expect(download).to_be_visible(timeout=WAIT_MS)
     stored.delete_episodes([row.id])
     download.click()
     expect(page.get_by_text("has been deleted meanwhile")).to_be_visible(timeout=WAIT_MS)
+
+
+def _tick_the_first(table: Locator) -> None:
+    table.page.wait_for_timeout(500)  # the grid lays itself out after it is there
+    table.click(position={"x": 20, "y": 55})

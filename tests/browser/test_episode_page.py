@@ -62,6 +62,7 @@ def test_a_decision_that_is_not_there_is_said_and_forgotten_when_another_is_show
     box.press("Enter")
     expect(page.get_by_text("There is no 999: 0 to ")).to_be_visible()
     expect(box).to_have_value(before)
+    settle(page)
     page.get_by_role("button", name="Next ›").click()
     expect(page.get_by_text("There is no 999")).to_have_count(0)
     expect(box).to_have_value(str(int(before) + 1))
@@ -85,12 +86,15 @@ def test_no_part_of_the_player_is_cut_by_the_fold(page: Page) -> None:
 
 def test_a_run_leads_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
     page.get_by_role("link", name="Run: A run").click()
+    page.wait_for_url("**/run?id=*")
+    settle(page)
     page.get_by_role("button", name="All runs").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     settle(page)
     page.locator("[class*=st-key-run-line-]").click()  # in its middle: the whole card is the link
     page.wait_for_url("**/run?id=*")
     expect(page.get_by_role("heading", name="A run")).to_be_visible()
+    settle(page)
     page.get_by_role("link", name="These episodes in Traces").click()
     expect(page.get_by_role("button", name="Show all runs")).to_be_visible()
 

@@ -21,14 +21,15 @@ WAIT_MS = 60_000
 COAL, DRINK = 0, 2  # rows of the achievements' table
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with an honest and a farmed episode of one world."""
-    record_pair(tmp_path)
-    return tmp_path
+    path = tmp_path_factory.mktemp("table")
+    record_pair(path)
+    return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stored(folder: Path, browser: Browser) -> Iterator[Dashboard]:
     with Dashboard(folder) as dashboard:
         yield dashboard
@@ -83,7 +84,8 @@ def test_the_export_holds_the_last_edit(lab: Page, closing: bool):
 def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: int):
     lab.get_by_role("button", name="Save…").click()
     popover = lab.get_by_test_id("stPopoverBody")
-    popover.get_by_label("Name").fill("quick")
+    name = f"after {gap_ms} ms"
+    popover.get_by_label("Name").fill(name)
     popover.get_by_label("Name").press("Tab")
     settle(lab)
     lab.keyboard.press("Escape")
@@ -93,9 +95,9 @@ def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: i
     lab.wait_for_timeout(gap_ms)
     lab.get_by_role("button", name="Save…").click()
     popover.get_by_role("button", name="Save", exact=True).click()
-    expect(lab.get_by_text("Saved as “quick”.")).to_be_visible(timeout=WAIT_MS)
+    expect(lab.get_by_text(f"Saved as “{name}”.")).to_be_visible(timeout=WAIT_MS)
     with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        (saved,) = store.saved_rewards()
+        (saved,) = [each for each in store.saved_rewards() if each.name == name]
     weights = saved.config.achievement_count_weights
     assert 7.0 in weights.values(), weights
     settle(lab)
@@ -117,6 +119,8 @@ def test_an_edit_is_kept_by_whoever_leaves_at_once(lab: Page):
 def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
     open_page: OpenPage, stored: Dashboard, folder: Path, gap_ms: int
 ):
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        before = {run.id for run in store.runs()}
     page = open_page(width=1440, height=1600)
     page.goto(f"{stored.url}/launch?play=3&max_steps=5")
     launch = page.get_by_role("button", name=re.compile("^Launch 1 episode"))
@@ -132,6 +136,6 @@ def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
     launch.click()
     page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
     with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        (run,) = [run for run in store.runs() if not run.id.startswith("run-of-")]
+        (run,) = [run for run in store.runs() if run.id not in before]
         (row,) = store.run_episodes(run.id)
     assert row.spec.reward.achievement_count_weights["collect_coal"] == 7.0

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.settings import Settings
 from core.store import TraceStore
+from tests.browser.harness.settled import settle
 from tests.pages.lab_episodes import FARMED, HONEST, record_changes
 
 ROW_PX = 35
@@ -29,3 +33,18 @@ def click_cell(page: Page, *, row: int, panel: str = "lab-panel") -> None:
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
     page.wait_for_timeout(300)
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """From a list. One that is open is shut by a run of the page that was still under way."""
+    field = page.get_by_role("combobox", name=re.compile(f"{re.escape(label)}$"))
+    for _ in range(5):
+        settle(page)
+        field.press("ArrowDown")
+        try:
+            page.get_by_role("option", name=option, exact=True).click(timeout=5_000)
+        except PlaywrightTimeout:
+            continue
+        settle(page)
+        return
+    pytest.fail(f"{option!r} could not be chosen.")
