@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,6 +43,19 @@ _MOST_BARS = 60
 _ROW_PX = 30
 
 
+_held_back: ContextVar[bool] = ContextVar("held_back", default=False)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Charts that are shown within are empty places of their size, for a run of the page that another one follows."""
+    token = _held_back.set(True)
+    try:
+        yield
+    finally:
+        _held_back.reset(token)
+
+
 def show(
     figure: go.Figure,
     *,
@@ -61,7 +75,10 @@ def show(
     config = CONFIG if download is None else CONFIG | download.config
     with chart_with_downloads(key, download) if download else nullcontext():
         with st.container(key=f"seek-{seeks}-{key}") if seeks else nullcontext():
-            st.plotly_chart(figure, key=key, config=config, theme="streamlit", alt=shown(alt, MOST_IN_A_LINE))
+            if _held_back.get():
+                st.container(height=int(figure.layout.height), border=False)
+            else:
+                st.plotly_chart(figure, key=key, config=config, theme="streamlit", alt=shown(alt, MOST_IN_A_LINE))
 
 
 def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:

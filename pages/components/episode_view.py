@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Literal
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from core.errors import CraftscopeError
 from core.store import DecisionSummary, EpisodeSummary
 from core.types import Decision, StateFacts
+from pages.components import charts
 from pages.components.address import keep_step_in_address
 from pages.components.audit.panel import show_audit_of
 from pages.components.call_panel import show_tool_calls
@@ -20,7 +22,7 @@ from pages.components.map_panel import show_map
 from pages.components.messages_panel import AskedBefore
 from pages.components.model_panel import show_model
 from pages.components.plain import shown
-from pages.components.player import player
+from pages.components.player import AWAITS_FIRST_FRAME, player
 from pages.components.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
 from pages.components.potential_panel import show_potential
 from pages.components.reward_panel import show_reward
@@ -62,11 +64,12 @@ _OF_A_MODEL = "Model"  # only where one was asked
 @st.fragment
 def show_episode(summary: EpisodeSummary, track: Track) -> None:
     """Draw player and panels, and keep the address in step with them."""
+    frame_first = track.player is not None and is_first_look()
+    st.html(_STYLE + AWAITS_FIRST_FRAME if frame_first else _STYLE)
     left, right = st.columns([0.48, 0.52], gap="medium")
-    st.html(_STYLE)
     with left, st.container(key="episode-player"):
         cursor = _show_player(summary, track)
-    with right:
+    with right, charts.held_back() if frame_first else nullcontext():
         if cursor.decision is None:
             _say_nothing_decided(summary)
             return
@@ -75,6 +78,15 @@ def show_episode(summary: EpisodeSummary, track: Track) -> None:
         _show_headline(decision, cursor)
         _show_tabs(summary, track, decision, cursor)
     keep_step_in_address("episode", summary.id, cursor.frame)
+
+
+def is_first_look() -> bool:
+    """True once in each browser window. What draws charts is megabytes of script, and loading it keeps a browser busy
+    for a second: where it has not happened yet, the frame comes before the charts."""
+    key = "charts-are-loaded"
+    first = key not in st.session_state
+    st.session_state[key] = True
+    return first
 
 
 def _show_player(summary: EpisodeSummary, track: Track) -> Cursor:

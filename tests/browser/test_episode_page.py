@@ -40,6 +40,25 @@ def page(open_page: Callable[..., Page], address: str, request: pytest.FixtureRe
     return page
 
 
+_FIRST_CHART = """
+new MutationObserver((_, observer) => {
+  if (!document.querySelector(".js-plotly-plot")) return;
+  observer.disconnect();
+  const roots = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((host) => host.shadowRoot);
+  const isThere = roots.some((root) => root?.querySelector("canvas[data-step]"));
+  document.documentElement.dataset.frameWasThere = isThere;
+}).observe(document, { subtree: true, childList: true });
+"""
+
+
+def test_in_a_new_window_the_frame_comes_before_the_charts(open_page: Callable[..., Page], address: str) -> None:
+    page = open_page(width=1440)
+    page.add_init_script(_FIRST_CHART)
+    page.goto(address)
+    expect(page.locator("html")).to_have_attribute("data-frame-was-there", "true")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+
+
 @pytest.mark.parametrize("page", [(1440, 900), (1024, 768)], indirect=True)
 def test_frame_and_timeline_are_seen_without_scrolling(page: Page) -> None:
     expect(page.get_by_text("Ended: the step cap was reached")).to_be_visible()

@@ -70,3 +70,9 @@ def recorded(data_dir: Path, recorded_folder: Path) -> Iterator[TraceStore]:
     shutil.copytree(recorded_folder, data_dir)
     with TraceStore.from_settings(load_settings()) as store:
         yield store
+
+
+@pytest.fixture(autouse=True)
+def charts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No browser is here to say that a frame is painted, and charts wait for that in a window's first run."""
+    monkeypatch.setattr("pages.components.episode_view.is_first_look", lambda: False)

@@ -30,6 +30,7 @@ from core.types import (
     Run,
     ToolCall,
 )
+from pages.components.episode_view import is_first_look
 from pages.components.sentences import reward_sentence
 from tests.pages.conftest import ROOT
 
@@ -395,3 +396,16 @@ class Unfinished:
 
     def finish(self, outcome: object) -> None:
         pass
+
+
+def test_in_a_windows_first_run_charts_are_empty_places_that_the_next_run_fills(
+    recorded: TraceStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("pages.components.episode_view.is_first_look", is_first_look)
+    at = opened(id=SCRIPTED)
+    assert "cs-awaits-first-frame" in markdown(at)
+    assert not at.get("plotly_chart")
+    assert any(text.startswith("Decision ") for text in texts(at))
+    at.run()
+    assert "cs-awaits-first-frame" not in markdown(at)
+    assert at.get("plotly_chart")

@@ -36,7 +36,8 @@ def show_advantages(result: Rescored) -> None:
     st.caption(
         "GRPO compares an episode with its group: all episodes of the same seed (and world) in one launch. Its "
         "advantage is its return minus the group’s mean, over the group’s standard deviation. Above 0 a trainer makes "
-        "what it did more likely, below 0 less likely. Where all of a group earn the same it is 0."
+        "what it did more likely, below 0 less likely. Where all of a group earn the same it is 0; of two, the one is "
+        "at +1 and the other at −1, however far apart they are."
     )
     if not comparison.n_groups:
         st.info(

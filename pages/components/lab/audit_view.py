@@ -123,7 +123,10 @@ def _say_how_many(found: Sequence[Audited], of: int) -> None:
     alarmed = sum(bool(one.n_alerts) for one in found)
     which = f"all {number(of)}" if len(found) == of else f"the newest {number(len(found))} of {number(of)}"
     said = f"{number(alarmed)} of them raise{'s' * (alarmed == 1)} an alert" if alarmed else "none raises an alert"
-    st.caption(f"Looked through {which}: {said}. Choose a row to see what was found and where.")
+    st.caption(
+        f"Looked through {which}: {said}. Choose a row to see what was found and where. Each is judged by what it was "
+        "paid when it was played; what is tried in *What if* changes nothing here."
+    )
 
 
 def _table(episodes: Sequence[PlayedEpisode], found: Sequence[Audited]) -> tuple[int | None, bool]:

@@ -8,7 +8,8 @@ has frames 0..n. What `player` returns, takes and displays, and what a URL carri
 `build_player_data` is given counts steps and decisions from 0, as everything in `core` does.
 
 **Rerun.** A move reruns the page (or the fragment around the player) 60 ms after the last one; while playing, four
-times a second at most and only when the page has finished drawing.
+times a second at most and only when the page has finished drawing. A page that has put `AWAITS_FIRST_FRAME` on itself
+is rerun once the first frame is painted, or cannot be.
 
 **Text.** Reasoning, action and achievement names are data from a trace. They reach the page as text nodes only.
 """
@@ -35,7 +36,13 @@ from streamlit.components.v2 import component
 from core.env.rules import SEMANTIC_NAMES, VITALS
 from core.scenes import ITEMS, TEXTURES, read_packed
 
-__all__ = ["DecisionHud", "PlayerData", "Seek", "StepHud", "build_player_data", "player"]
+__all__ = ["AWAITS_FIRST_FRAME", "DecisionHud", "PlayerData", "Seek", "StepHud", "build_player_data", "player"]
+
+AWAITS_FIRST_FRAME = """
+<style>[data-testid="stElementContainer"]:has(.cs-awaits-first-frame) { display: none; }</style>
+<span class="cs-awaits-first-frame"></span>
+"""
+"""For `st.html`, before the player."""
 
 _NAME = "craftscope.player"
 _HERE = Path(__file__).parent
@@ -164,6 +171,7 @@ def player(
         },
         default={"step": start},
         on_step_change=_nothing,
+        on_painted_change=_nothing,
     )
     return _within(data, state.step if moved_to is None else moved_to)
 

@@ -2,6 +2,7 @@
 // the theme changes, and the function it returns when the player goes away.
 
 const SPEEDS = [1, 5, 10, 30, 60]; // frames a second, keys 1 to 5
+const AWAITS_FIRST_FRAME = ".cs-awaits-first-frame";
 const REPORT_AFTER_MS = 60;
 const REPORT_WHILE_PLAYING_MS = 250;
 const TOAST_MS = 1800;
@@ -82,8 +83,8 @@ class Player {
 
   // ---------------------------------------------------------------------------------------------- what is shown
 
-  async update(data, setStep) {
-    this.setStep = setStep;
+  async update(data, setState) {
+    this.setState = setState;
     this.root.classList.toggle("present", data.present);
     this.setExit(data.exitUrl);
     if (data.digest === this.digest) {
@@ -98,6 +99,12 @@ class Player {
     } catch (error) {
       this.say(`The episode could not be drawn: ${error.message}. Reload the page to try again.`);
     }
+    // After the browser has put the frame on the screen, not before.
+    if (isFirst) requestAnimationFrame(() => setTimeout(() => this.tellFirstFrame(), 0));
+  }
+
+  tellFirstFrame() {
+    if (!this.closed && document.querySelector(AWAITS_FIRST_FRAME)) this.setState("painted", true);
   }
 
   async load(data, isFirst) {
@@ -372,7 +379,7 @@ class Player {
   reportNow() {
     if (this.closed || this.frame === this.reported) return;
     this.reported = this.frame;
-    this.setStep(this.frame);
+    this.setState("step", this.frame);
   }
 
   // ---------------------------------------------------------------------------------------------------------- keys
@@ -567,7 +574,7 @@ export default function mount({ data, parentElement, setStateValue }) {
     player = new Player(root);
     players.set(parentElement, player);
   }
-  player.update(data, (step) => setStateValue("step", step));
+  player.update(data, setStateValue);
   player.mounts = (player.mounts ?? 0) + 1;
   const mounted = player.mounts;
   // An earlier call's clean-up can come after a later call: only the latest may close.

@@ -8,7 +8,10 @@ _SETTLED = "[data-testid='stApp'][data-test-connection-state='CONNECTED'][data-t
 
 
 def settle(page: Page, *, player: bool = False, timeout_ms: float = 60_000) -> None:
-    """Wait until the page is connected and its script has ended; with `player`, until a frame is painted too."""
+    """Wait until the page is connected and its script has ended; with `player`, until a frame is painted and the
+    charts that waited for it are there too."""
     page.wait_for_selector(_SETTLED, state="attached", timeout=timeout_ms)
     if player:
         page.wait_for_selector("canvas[data-step]", timeout=timeout_ms)
+        page.wait_for_selector(".cs-awaits-first-frame", state="detached", timeout=timeout_ms)
+        page.wait_for_selector(_SETTLED, state="attached", timeout=timeout_ms)
