@@ -76,7 +76,8 @@ def show(
     with chart_with_downloads(key, download) if download else nullcontext():
         with st.container(key=f"seek-{seeks}-{key}") if seeks else nullcontext():
             if _held_back.get():
-                st.container(height=int(figure.layout.height), border=False)
+                layout: Any = figure.layout
+                st.container(height=int(layout.height), border=False)
             else:
                 st.plotly_chart(figure, key=key, config=config, theme="streamlit", alt=shown(alt, MOST_IN_A_LINE))
 
