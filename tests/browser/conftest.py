@@ -19,11 +19,12 @@ _OWN_ADDRESSES = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 Contexts = Callable[[str, float], BrowserContext]
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))  # one browser at a time, however many processes
+            item.add_marker(pytest.mark.xdist_group("browser"))  # in one process: one browser, and their order
 
 
 @pytest.fixture(scope="session")

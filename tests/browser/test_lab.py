@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.env.rules import ACHIEVEMENTS
 from tests.browser.harness import Dashboard, settle
-from tests.browser.harness.lab import choose, click_cell, record_pair
+from tests.browser.harness.lab import choose, edit_cell, record_pair, type_into_cell
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
@@ -79,8 +79,7 @@ def test_cells_that_are_edited_quickly_are_all_kept(open_page: OpenPage, stored:
     canvas.evaluate("canvas => { canvas.dataset.isTheFirst = 'yes' }")
     place = canvas.bounding_box()
     for cell in range(1, 7):
-        page.keyboard.type(str(cell + 1))
-        page.wait_for_timeout(60)
+        type_into_cell(page, str(cell + 1))
         page.keyboard.press("Enter")
         page.wait_for_timeout(140)
     typed = {name: float(at + 1) for at, name in enumerate(ACHIEVEMENTS[:7])} | {ACHIEVEMENTS[0]: 1.5}
@@ -358,8 +357,6 @@ def _expect_marked(page: Page, *names: str) -> None:
 
 def _type_into_the_table(page: Page, *, row: int, text: str) -> None:
     """Into the last column of the achievements' table."""
-    click_cell(page, row=row)
-    page.keyboard.type(text, delay=50)
-    page.wait_for_timeout(300)
+    edit_cell(page, text, row=row)
     page.keyboard.press("Enter")
     settle(page)

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from core.settings import Settings
 from core.store import TraceStore
 from tests.browser.harness import Dashboard, settle
-from tests.browser.harness.lab import click_cell, record_pair
+from tests.browser.harness.lab import click_cell, edit_cell, record_pair
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
@@ -61,9 +61,7 @@ def warm_up(page: Page, panel: str) -> None:
 
 def edit(page: Page, panel: str, *, row: int, text: str, closing: bool = True) -> None:
     """A cell in the last column of the achievements' table."""
-    click_cell(page, row=row, panel=panel)
-    page.keyboard.type(text)
-    page.wait_for_timeout(100)
+    edit_cell(page, text, row=row, panel=panel)
     if closing:
         page.keyboard.press("Enter")
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.settings import Settings
@@ -48,3 +48,24 @@ def choose(page: Page, label: str, option: str) -> None:
         settle(page)
         return
     pytest.fail(f"{option!r} could not be chosen.")
+
+
+def type_into_cell(page: Page, text: str, *, opens_within_ms: float = 30_000) -> None:
+    """Into the chosen cell, as fast as the grid opens it; it stays open."""
+    page.keyboard.type(text[0])
+    field = page.locator("#portal input")
+    expect(field).to_be_visible(timeout=opens_within_ms)
+    page.keyboard.type(text[1:], delay=50)
+    expect(field).to_have_value(text)
+
+
+def edit_cell(page: Page, text: str, *, row: int, panel: str = "lab-panel") -> None:
+    """Click a cell and type into it. A list that closes may take the focus from the cell: then once more."""
+    for _ in range(3):
+        click_cell(page, row=row, panel=panel)
+        try:
+            return type_into_cell(page, text, opens_within_ms=5_000)
+        except AssertionError:
+            if page.locator("#portal input").count():
+                raise
+    pytest.fail(f"The cell in row {row} could not be opened.")
