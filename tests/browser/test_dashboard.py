@@ -187,8 +187,7 @@ def test_an_unknown_episode_is_a_sentence_with_a_way_out(open_page: OpenPage, da
     expect(page.get_by_role("link", name="Traces").first).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1024])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1024)])
 def test_pictures_of_every_page_are_kept(
     scheme: str,
     width: int,

@@ -320,8 +320,7 @@ def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPa
     expect(page.get_by_text("1 of 12 thresholds is not at the default.")).to_be_visible(timeout=WAIT_MS)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1024])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1024)])
 def test_pictures_of_the_lab_are_kept(
     open_page: OpenPage, stored: Dashboard, take_screenshot: Callable[[Page, str], Path], scheme: str, width: int
 ):

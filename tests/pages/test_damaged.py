@@ -42,7 +42,6 @@ def change(data_dir: Path, statement: str) -> None:
 
 def opened(page: str, **query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value

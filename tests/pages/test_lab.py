@@ -51,7 +51,6 @@ def pair(store: TraceStore) -> TraceStore:
 
 def opened(**query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/lab.py")
     for name, value in query.items():
         at.query_params[name] = value
@@ -446,7 +445,6 @@ def test_rewards_are_launched_with(pair: TraceStore, query: dict[str, str]):
 def test_launch_starts_from_saved_rewards(pair: TraceStore):
     pair.save_reward("no drinking", checked(NO_DRINK))
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/launch.py")
     clean(at.run())
     clean(at.selectbox(key="launch_start").set_value("saved:no drinking").run())
@@ -466,7 +464,6 @@ def test_the_two_forms_share_nothing(pair: TraceStore):
 
 def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_them(pair: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/launch.py")
     at.query_params["strategy"] = "potential_based"
     at.query_params["potential_based.potential"] = "vitals"
@@ -482,7 +479,6 @@ def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_t
 
 def test_a_parameter_of_a_link_that_cannot_be_used_is_said(pair: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/launch.py")
     at.query_params["strategy"] = "potential_based"
     at.query_params["potential_based.gamma"] = "7"

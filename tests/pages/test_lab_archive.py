@@ -56,7 +56,6 @@ class Polls:
 
 def opened() -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/lab.py")
     at.run()
     assert not at.exception

@@ -61,7 +61,6 @@ def stored(data_dir: Path) -> Iterator[TraceStore]:
 
 def opened(worlds: str = "0-3", **query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/launch.py")
     at.session_state["launch_shown"] = worlds
     for name, value in query.items():
@@ -428,7 +427,6 @@ def test_picked_seeds_that_the_gallery_does_not_show_are_named_and_can_be_shown(
 
 def test_the_gallery_of_a_link_begins_with_the_seeds_of_the_link(stored: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/launch.py")
     at.query_params["seeds"] = "3"
     for seed in range(4, 12):

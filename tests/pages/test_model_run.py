@@ -20,7 +20,6 @@ from tests.policies.llm.server import says
 def opened() -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = RUN
-    at.run()
     at = at.switch_page("pages/run.py").run()
     assert not at.exception
     return at
@@ -123,7 +122,6 @@ def test_a_budget_that_is_used_up_is_said(data_dir: Path):
 def test_a_run_without_a_model_says_nothing_of_one(recorded: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = "f" * 32
-    at.run()
     at = at.switch_page("pages/run.py").run()
     assert not at.exception
     assert not any("Model calls" in text for text in texts(at))

@@ -39,7 +39,6 @@ def opened(page: str, **query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in query.items():
         at.query_params[name] = value
-    at.run()
     at = at.switch_page(f"pages/{page}.py").run()
     assert not at.exception
     return at
@@ -100,7 +99,6 @@ def opened_episode(tab: str, decision: DecisionSummary) -> AppTest:
     at.query_params["id"] = EPISODE
     at.query_params["step"] = str(decision.step_end)
     at.session_state["tab"] = tab
-    at.run()
     at = at.switch_page("pages/episode.py").run()
     if decision.step_end == decision.step_start:  # one that led to no step is gone to by its number
         at.number_input(key=f"decision-{EPISODE}").set_value(decision.index)

@@ -39,7 +39,6 @@ def opened(tab: str = "Model", step: int = 3) -> AppTest:
     at.query_params["id"] = EPISODE
     at.query_params["step"] = str(step)
     at.session_state["tab"] = tab
-    at.run()
     at = at.switch_page("pages/episode.py").run()
     assert not at.exception
     return at
@@ -137,7 +136,6 @@ def test_a_scripted_episode_has_no_such_tab_and_a_link_to_it_does_no_harm(record
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = "1" * 32
     at.query_params["tab"] = "Model"
-    at.run()
     at = at.switch_page("pages/episode.py").run()
     assert not at.exception
     assert "Model" not in tabs(at) and "Timing" in tabs(at)

@@ -15,7 +15,6 @@ def opened(**query: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in query.items():
         at.query_params[name] = value
-    at.run()
     at = at.switch_page("pages/present.py").run()
     assert not at.exception
     return at

@@ -27,7 +27,6 @@ RECORDED_RUN = "f" * 32
 
 def opened(run_id: str | None) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
     at.switch_page("pages/run.py")
     if run_id is not None:
         at.query_params["id"] = run_id
