@@ -34,9 +34,11 @@ export default function ({ data }) {
 """
 
 
-def keep_step_in_address(page: str, episode_id: str, step: int) -> None:
-    """Write `step` into the address, if that still shows `page` (its URL path) with this episode."""
-    _show(f"address-{page}", page, {"step": str(step)}, episode=episode_id)
+def keep_step_in_address(page: str, episode_id: str, step: int, tab: str | None = None) -> None:
+    """Write `step` into the address, if that still shows `page` (its URL path) with this episode. tab: the one that is
+    shown; Streamlit reads it from the address and does not write it there."""
+    fields = {"step": str(step)} | ({"tab": tab} if tab else {})
+    _show(f"address-{page}", page, fields, episode=episode_id)
 
 
 def show_form_in_address(page: str, fields: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ from pages.components.map_panel import show_map
 from pages.components.messages_panel import AskedBefore
 from pages.components.model_panel import show_model
 from pages.components.plain import shown
-from pages.components.player import AWAITS_FIRST_FRAME, player
+from pages.components.player import first_frame_mark, player
 from pages.components.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
 from pages.components.potential_panel import show_potential
 from pages.components.reward_panel import show_reward
@@ -65,7 +65,7 @@ _OF_A_MODEL = "Model"  # only where one was asked
 def show_episode(summary: EpisodeSummary, track: Track) -> None:
     """Draw player and panels, and keep the address in step with them."""
     frame_first = track.player is not None and is_first_look()
-    st.html(_STYLE + AWAITS_FIRST_FRAME if frame_first else _STYLE)
+    st.html(_STYLE + first_frame_mark(frame_first))
     left, right = st.columns([0.48, 0.52], gap="medium")
     with left, st.container(key="episode-player"):
         cursor = _show_player(summary, track)
@@ -76,8 +76,8 @@ def show_episode(summary: EpisodeSummary, track: Track) -> None:
         decision = track.decisions[cursor.decision]
         _show_selector(summary.id, track, decision, cursor.frame)
         _show_headline(decision, cursor)
-        _show_tabs(summary, track, decision, cursor)
-    keep_step_in_address("episode", summary.id, cursor.frame)
+        tab = _show_tabs(summary, track, decision, cursor)
+    keep_step_in_address("episode", summary.id, cursor.frame, tab)
 
 
 def is_first_look() -> bool:
@@ -206,7 +206,8 @@ def _colour(value: float) -> Literal["green", "red", "gray"]:
     return "green" if value > 0 else "red" if value < 0 else "gray"
 
 
-def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:
+def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> str:
+    """The name of the one that is shown."""
     names = [name for name in _TABS if name != _OF_A_MODEL or track.model is not None]
     tabs = st.tabs(names, key="tab", on_change="rerun", bind="query-params")
     at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
@@ -215,6 +216,7 @@ def _show_tabs(summary: EpisodeSummary, track: Track, decision: DecisionSummary,
             _show_tab(names[at], summary, track, decision, cursor)
         except CraftscopeError as error:  # deleted meanwhile, say: here, where it is seen, and the player stays
             stop_with("This cannot be read any more", error)
+    return names[at]
 
 
 def _show_tab(tab: str, summary: EpisodeSummary, track: Track, decision: DecisionSummary, cursor: Cursor) -> None:

@@ -59,6 +59,48 @@ def test_in_a_new_window_the_frame_comes_before_the_charts(open_page: Callable[.
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
+_MOST_TABS = """
+new MutationObserver(() => {
+  const { dataset } = document.documentElement;
+  const count = document.querySelectorAll("[data-testid=stTabs]").length;
+  dataset.mostTabs = String(Math.max(Number(dataset.mostTabs ?? 0), count));
+}).observe(document, { subtree: true, childList: true });
+"""
+
+
+def test_nothing_is_drawn_twice_while_a_new_window_fills(open_page: Callable[..., Page], address: str) -> None:
+    page = open_page(width=1440)
+    page.add_init_script(_MOST_TABS)
+    page.goto(address)
+    settle(page, player=True)
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-most-tabs", "1")
+
+
+def test_a_button_that_is_pressed_before_the_frame_is_there_moves_the_frame_too(
+    open_page: Callable[..., Page], address: str
+) -> None:
+    page = open_page(width=1440)
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(
+        "() => { const next = document.querySelector('.st-key-decision-forward button'); next?.click(); return next }"
+    )
+    settle(page, player=True)
+    shown = page.locator("canvas.view")
+    expect(shown).not_to_have_attribute("data-step", "20")
+    page.wait_for_url(f"**step={shown.get_attribute('data-step')}*")
+
+
+def test_the_tab_that_is_shown_is_in_the_address(page: Page) -> None:
+    for name, query in (("Ledger", "tab=Ledger"), ("Tool call", "tab=Tool+call")):
+        page.get_by_role("tab", name=name).click()
+        page.wait_for_url(f"**{query}*")
+        settle(page)
+    page.reload()
+    settle(page, player=True)
+    expect(page.get_by_role("tab", name="Tool call")).to_have_attribute("aria-selected", "true")
+
+
 @pytest.mark.parametrize("page", [(1440, 900), (1024, 768)], indirect=True)
 def test_frame_and_timeline_are_seen_without_scrolling(page: Page) -> None:
     expect(page.get_by_text("Ended: the step cap was reached")).to_be_visible()

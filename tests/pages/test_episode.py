@@ -402,9 +402,9 @@ def test_in_a_windows_first_run_charts_are_empty_places_that_the_next_run_fills(
 ):
     monkeypatch.setattr("pages.components.episode_view.is_first_look", is_first_look)
     at = opened(id=SCRIPTED)
-    assert "cs-awaits-first-frame" in markdown(at)
+    assert "cs-is-awaited" in markdown(at)
     assert not at.get("plotly_chart")
     assert any(text.startswith("Decision ") for text in texts(at))
     at.run()
-    assert "cs-awaits-first-frame" not in markdown(at)
+    assert "cs-is-awaited" not in markdown(at)
     assert at.get("plotly_chart")

@@ -521,6 +521,13 @@ def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
     assert "cannot be used" not in said(clean(at))
 
 
+def test_rewards_of_a_link_that_are_saved_go_by_their_name(pair: TraceStore):
+    pair.save_reward("mine", checked(NO_DRINK))
+    at = opened(rewards=to_changes(NO_DRINK))
+    assert at.selectbox(key="lab_start").value == "saved:mine"
+    assert drink(at).value == 0.0
+
+
 def test_a_link_that_compares_with_what_is_not_saved_says_so(pair: TraceStore):
     at = opened(against="saved:somebody else's")
     assert "“saved:somebody else's”, which is not saved here" in said(at)

@@ -23,12 +23,15 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         return
     best = max(stretches, key=total_beside)
     reward = sum(map(total_beside, stretches))
+    where = f"from step {best[0].first_frame} to step {best[-1].last_frame}"
+    if len(stretches) > 1:
+        where = f"most of it {where} ({amount(total_beside(best))})"
     steps = sum(stretch[-1].last_frame - stretch[0].first_frame for stretch in stretches)
     yield Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
         sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')}, what unlocks paid left out, "
-        f"most of it from step {best[0].first_frame} to step {best[-1].last_frame} ({amount(total_beside(best))}).",
+        f"{where}.",
         criterion=f"At most {times(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
         f"decision, pay at least {amount(least)} beside the unlock: "
         f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}. Windows that touch are one stretch.",

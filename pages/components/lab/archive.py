@@ -73,7 +73,7 @@ def _loaded_in_words(stored: Stored, waiting: int, left_out: int) -> str:
     if left_out:
         parts.append(f"{number(left_out)} that made no decision {'is' if left_out == 1 else 'are'} left out")
     if waiting and episodes:
-        parts.append(f"{number(waiting)} more {'joins' if waiting == 1 else 'join'} when they are over")
+        parts.append(f"{number(waiting)} more {'joins when it is' if waiting == 1 else 'join when they are'} over")
     elif waiting:
         parts.append(f"{number(waiting)} queued or running")
     return "; ".join(parts)

@@ -152,7 +152,7 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
     name = (LAB.get("save_name") or "").strip()
     said = ""
     LAB.put(_SAVING, "")
-    st.toast("Saving…")  # another program may be writing, which takes a while
+    toast = st.toast("Saving…")  # another program may be writing, which takes a while
     try:
         name = store().save_reward(name, config)
         if LAB.get("save_returns"):
@@ -162,7 +162,9 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
             said = f" The returns of {number(len(kept))} episodes are kept with it."
     except (InvalidInput, StoreError) as error:
         LAB.put(_SAVING, f"It was not saved: {error}")
+        toast.toast("Not saved.")
         return
+    toast.toast("Saved.")
     LAB.put(_SAVED, (name, config))
     LAB.put(_SAID, f"Saved as “{name}”.{said}")
 

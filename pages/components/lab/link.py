@@ -15,7 +15,7 @@ from pages.components.address import keep_in_address
 from pages.components.lab.editor import LAB
 from pages.components.plain import plain, short
 from pages.components.reward_form import DEFAULT
-from pages.components.reward_start import LINKED, start_from, start_from_episode
+from pages.components.reward_start import start_from_episode, start_from_link
 
 COMPARED: Final = "compare_with"
 """The field with what the rewards are held against."""
@@ -45,7 +45,7 @@ def begin_with_link(comparable: Collection[str]) -> None:
         return
     LAB.put(_BEGUN, True)
     try:
-        start_from(LAB, from_document(text, achievements=ACHIEVEMENTS, items=ITEMS), LINKED)
+        start_from_link(LAB, from_document(text, achievements=ACHIEVEMENTS, items=ITEMS))
     except InvalidReward as error:
         troubles.append(f"The link's rewards cannot be used: {error} The form holds the defaults.")
 

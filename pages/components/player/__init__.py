@@ -8,8 +8,8 @@ has frames 0..n. What `player` returns, takes and displays, and what a URL carri
 `build_player_data` is given counts steps and decisions from 0, as everything in `core` does.
 
 **Rerun.** A move reruns the page (or the fragment around the player) 60 ms after the last one; while playing, four
-times a second at most and only when the page has finished drawing. A page that has put `AWAITS_FIRST_FRAME` on itself
-is rerun once the first frame is painted, or cannot be.
+times a second at most and only when the page has finished drawing. A page that has put `first_frame_mark(True)` on
+itself is rerun once the first frame is painted, or cannot be.
 
 **Text.** Reasoning, action and achievement names are data from a trace. They reach the page as text nodes only.
 """
@@ -36,13 +36,7 @@ from streamlit.components.v2 import component
 from core.env.rules import SEMANTIC_NAMES, VITALS
 from core.scenes import ITEMS, TEXTURES, read_packed
 
-__all__ = ["AWAITS_FIRST_FRAME", "DecisionHud", "PlayerData", "Seek", "StepHud", "build_player_data", "player"]
-
-AWAITS_FIRST_FRAME = """
-<style>[data-testid="stElementContainer"]:has(.cs-awaits-first-frame) { display: none; }</style>
-<span class="cs-awaits-first-frame"></span>
-"""
-"""For `st.html`, before the player."""
+__all__ = ["DecisionHud", "PlayerData", "Seek", "StepHud", "build_player_data", "first_frame_mark", "player"]
 
 _NAME = "craftscope.player"
 _HERE = Path(__file__).parent
@@ -95,6 +89,15 @@ class PlayerData:
     scenes: str
     hud: str
     digest: str
+
+
+def first_frame_mark(is_awaited: bool) -> str:
+    """For `st.html`, before the player. An element in every run: were it there in some, what follows would be drawn
+    anew beside what it replaces."""
+    return (
+        '<style>[data-testid="stElementContainer"]:has(.cs-first-frame) { display: none; }</style>'
+        f'<span class="cs-first-frame{" cs-is-awaited" * is_awaited}"></span>'
+    )
 
 
 def build_player_data(
@@ -151,7 +154,7 @@ def player(
     present: fill the whole window with frame and captions. exit_url: where its way out leads, an address in this
     dashboard; the frame is added as `step`.
     """
-    start, moved_to = _position(data, key=key, start_step=start_step, seek=seek)
+    start, done, moved_to = _position(data, key=key, start_step=start_step, seek=seek)
     state = _component()(
         key=key,
         data={
@@ -166,6 +169,7 @@ def player(
             "vitals": list(VITALS),
             "start": start,
             "seek": dict(seek) if seek else None,
+            "done": done,
             "present": present,
             "exitUrl": exit_url,
         },
@@ -176,20 +180,21 @@ def player(
     return _within(data, state.step if moved_to is None else moved_to)
 
 
-def _position(data: PlayerData, *, key: str, start_step: int, seek: Seek | None) -> tuple[int, int | None]:
-    """Where the browser begins, and where a new seek leads.
+def _position(data: PlayerData, *, key: str, start_step: int, seek: Seek | None) -> tuple[int, int | None, int | None]:
+    """Where the browser begins, the nonce of the seek that was done before, and where a new seek leads.
 
     The beginning stays what it was when the player appeared: were it to follow the frame, every move would change
-    the data and send the whole episode again.
+    the data and send the whole episode again. A seek may be new already when the browser first hears of the player.
     """
-    start_key, nonce_key = f"{key}.start", f"{key}.nonce"
+    start_key, nonce_key, done_key = f"{key}.start", f"{key}.nonce", f"{key}.done"
     nonce = seek["nonce"] if seek else None
     if key not in st.session_state:  # Streamlit forgets a component's state once it is not drawn
         st.session_state[start_key] = _within(data, start_step)
-        st.session_state[nonce_key] = nonce
+        st.session_state[nonce_key] = st.session_state[done_key] = nonce
     is_new = seek is not None and st.session_state.get(nonce_key) != nonce
     st.session_state[nonce_key] = nonce if seek else st.session_state.get(nonce_key)
-    return st.session_state[start_key], seek["step"] if seek and is_new else None
+    moved_to = seek["step"] if seek and is_new else None
+    return st.session_state[start_key], st.session_state[done_key], moved_to
 
 
 def _within(data: PlayerData, frame: Any) -> int:

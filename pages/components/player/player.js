@@ -2,7 +2,7 @@
 // the theme changes, and the function it returns when the player goes away.
 
 const SPEEDS = [1, 5, 10, 30, 60]; // frames a second, keys 1 to 5
-const AWAITS_FIRST_FRAME = ".cs-awaits-first-frame";
+const AWAITS_FIRST_FRAME = ".cs-first-frame.cs-is-awaited";
 const REPORT_AFTER_MS = 60;
 const REPORT_WHILE_PLAYING_MS = 250;
 const TOAST_MS = 1800;
@@ -85,6 +85,7 @@ class Player {
 
   async update(data, setState) {
     this.setState = setState;
+    this.seek = data.seek;
     this.root.classList.toggle("present", data.present);
     this.setExit(data.exitUrl);
     if (data.digest === this.digest) {
@@ -128,17 +129,15 @@ class Player {
     this.scale = this.timelineDrawnFrom = undefined;
     this.paintedFrame = undefined;
     if (isFirst) {
-      this.seekNonce = data.seek?.nonce;
+      this.seekNonce = data.done;
       this.reported = data.start;
       this.frame = data.start;
     } else if (wasAtEnd) this.frame = this.frames - 1; // a running episode is followed
     this.frame = this.clamp(this.frame);
     this.resize();
     this.paint();
-    if (!isFirst) {
-      this.obeySeek(data.seek);
-      this.report();
-    }
+    this.obeySeek(this.seek); // it may have come while this was loading
+    if (!isFirst) this.report();
     this.root.dataset.ready = "true";
   }
 
@@ -165,7 +164,8 @@ class Player {
   }
 
   obeySeek(seek) {
-    if (!seek || seek.nonce === this.seekNonce) return;
+    // Until the episode is there it cannot be obeyed, and must not be forgotten.
+    if (!this.frames || !seek || seek.nonce === this.seekNonce) return;
     this.seekNonce = seek.nonce;
     this.pause();
     this.goTo(seek.step);

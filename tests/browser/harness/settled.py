@@ -13,5 +13,5 @@ def settle(page: Page, *, player: bool = False, timeout_ms: float = 60_000) -> N
     page.wait_for_selector(_SETTLED, state="attached", timeout=timeout_ms)
     if player:
         page.wait_for_selector("canvas[data-step]", timeout=timeout_ms)
-        page.wait_for_selector(".cs-awaits-first-frame", state="detached", timeout=timeout_ms)
+        page.wait_for_selector(".cs-is-awaited", state="detached", timeout=timeout_ms)
         page.wait_for_selector(_SETTLED, state="attached", timeout=timeout_ms)
