@@ -10,7 +10,7 @@ run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest $(ARGS)
 
 real-model: $(VENV)/real-model.stamp
 	$(BIN)/python -m pytest -m real_model $(ARGS)

@@ -63,6 +63,7 @@ def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index:
 def go_to_frame(episode_id: str, cursor: Cursor) -> None:
     """Move the player to a frame, and the panels to the decision that is picked with it."""
     st.session_state[f"picked:{episode_id}"] = cursor
+    st.session_state[f"frame:{episode_id}"] = cursor.frame  # where a player begins that is not there yet
     _seek(episode_id, cursor.frame)
 
 
