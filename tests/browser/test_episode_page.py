@@ -77,20 +77,6 @@ def test_nothing_is_drawn_twice_while_a_new_window_fills(open_page: Callable[...
     expect(page.locator("html")).to_have_attribute("data-most-tabs", "1")
 
 
-def test_a_button_that_is_pressed_before_the_frame_is_there_moves_the_frame_too(
-    open_page: Callable[..., Page], address: str
-) -> None:
-    page = open_page(width=1440)
-    page.goto(address, wait_until="commit")
-    page.wait_for_function(
-        "() => { const next = document.querySelector('.st-key-decision-forward button'); next?.click(); return next }"
-    )
-    settle(page, player=True)
-    shown = page.locator("canvas.view")
-    expect(shown).not_to_have_attribute("data-step", "20")
-    page.wait_for_url(f"**step={shown.get_attribute('data-step')}*")
-
-
 def test_the_tab_that_is_shown_is_in_the_address(page: Page) -> None:
     for name, query in (("Ledger", "tab=Ledger"), ("Tool call", "tab=Tool+call")):
         page.get_by_role("tab", name=name).click()
