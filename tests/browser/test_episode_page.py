@@ -59,6 +59,37 @@ def test_in_a_new_window_the_frame_comes_before_the_charts(open_page: Callable[.
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
+# Presses "Next" as soon as the button exists, and keeps the player's pictures from being ready until the address says
+# that the press was answered.
+_EARLY_PRESS = """
+const press = setInterval(() => {
+  const button = document.querySelector(".st-key-decision-forward button:enabled");
+  if (!button) return;
+  clearInterval(press);
+  button.click();
+}, 1);
+const decode = HTMLImageElement.prototype.decode;
+HTMLImageElement.prototype.decode = async function () {
+  while (new URLSearchParams(location.search).get("step") === "20") await new Promise((go) => setTimeout(go, 10));
+  return decode.call(this);
+};
+"""
+
+
+def test_a_press_before_the_frame_is_there_moves_frame_panels_and_address(
+    open_page: Callable[..., Page], address: str
+) -> None:
+    page = open_page(width=1440)
+    page.add_init_script(_EARLY_PRESS)
+    page.goto(address, wait_until="commit")
+    settle(page, player=True)
+    canvas = page.locator("canvas.view")
+    expect(canvas).not_to_have_attribute("data-step", "20")
+    page.wait_for_url(f"**step={canvas.get_attribute('data-step')}*")
+    expect(page.get_by_role("spinbutton", name="Decision")).to_have_value("5")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+
+
 _MOST_TABS = """
 new MutationObserver(() => {
   const { dataset } = document.documentElement;

@@ -37,7 +37,7 @@ class Player {
 
   fillSpeeds() {
     const select = this.find("[data-act=speed]");
-    for (const speed of SPEEDS) select.add(new Option(`${speed} fps`, String(speed)));
+    select.replaceChildren(...SPEEDS.map((speed) => new Option(`${speed} fps`, String(speed))));
     this.find(".speeds").textContent = `${SPEEDS.join(", ")} frames a second`;
     select.value = String(this.speed);
     select.addEventListener("change", () => this.setSpeed(Number(select.value)));
@@ -105,7 +105,9 @@ class Player {
   }
 
   tellFirstFrame() {
-    if (!this.closed && document.querySelector(AWAITS_FIRST_FRAME)) this.setState("painted", true);
+    if (this.closed || !document.querySelector(AWAITS_FIRST_FRAME)) return;
+    if (this.frames) this.reportNow(); // a seek may have been obeyed; the run that follows shows its frame
+    this.setState("painted", true);
   }
 
   async load(data, isFirst) {
@@ -250,8 +252,10 @@ class Player {
   }
 
   room() {
-    if (!this.root.classList.contains("present"))
-      return { width: Math.min(this.find(".frame").clientWidth, WIDEST_FRAME), height: Infinity };
+    if (!this.root.classList.contains("present")) {
+      const side = Math.min(this.find(".frame").clientWidth, WIDEST_FRAME);
+      return { width: side, height: side }; // what is under a narrow view's frame stays in the window
+    }
     const { paddingTop, paddingBottom } = getComputedStyle(this.find(".stage"));
     const taken = this.find(".side").offsetHeight + parseFloat(paddingTop) + parseFloat(paddingBottom);
     return { width: this.root.clientWidth, height: this.root.clientHeight - taken };
