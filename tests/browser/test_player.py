@@ -269,6 +269,13 @@ def picture(page: Page) -> np.ndarray:
     return pixels[scale // 2 :: scale, scale // 2 :: scale][:112]
 
 
+def test_the_frame_of_a_narrow_view_leaves_what_is_under_it_in_the_window(show: Callable[..., Page]) -> None:
+    page = show(view="3x15", width=560)
+    frame, timeline = box(page.locator("canvas.view")), box(page.locator(".timeline"))
+    assert frame["width"] < frame["height"] <= 560
+    assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
+
+
 def test_the_view_is_crafters_own_picture(show: Callable[..., Page]) -> None:
     # Awake and asleep, by day and at dusk; later, Crafter adds noise, which a scene does not hold.
     frames = [0, 30, 95, 118, 140]

@@ -1,5 +1,5 @@
 """The player alone, on an episode that is played when the server starts. The address says what is wanted:
-`?steps=300&step=5&present=1&width=560&hostile=1`."""
+`?steps=300&step=5&present=1&width=560&hostile=1&view=3x15`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SLEEP = 6
 
 
 @st.cache_resource
-def episode(n_steps: int, hostile: bool) -> PlayerData:
+def episode(n_steps: int, hostile: bool, view: tuple[int, int]) -> PlayerData:
     """The walk as the player shows it."""
     scenes, steps, unlocks = list[Scene](), list[StepHud](), list[tuple[int, str]]()
-    for env, step in walk(n_steps):
+    for env, step in walk(n_steps, view):
         scenes.append(env.scene())
         steps += [step] if step else []
         seen = {name for _, name in unlocks}
@@ -34,10 +34,10 @@ def episode(n_steps: int, hostile: bool) -> PlayerData:
     return build_player_data(pack_scenes(scenes), steps, _decisions(steps, unlocks, hostile), unlocks)
 
 
-def walk(n_steps: int) -> Iterator[tuple[CrafterEnv, StepHud | None]]:
+def walk(n_steps: int, view: tuple[int, int] = (9, 9)) -> Iterator[tuple[CrafterEnv, StepHud | None]]:
     """A random walk of seed 42 that goes to sleep now and then; the same each time. First the world after reset,
     then after each step; a death leads to the seed's next world."""
-    env = CrafterEnv(length=n_steps + 1, observe=False)
+    env = CrafterEnv(view=view, length=n_steps + 1, observe=False)
     env.reset(seed=42)
     yield env, None
     rng = np.random.default_rng(0)
@@ -75,7 +75,8 @@ def seek_button() -> Seek | None:
 def main() -> None:
     st.set_page_config(page_title="Player", layout="wide")
     query = st.query_params
-    data = episode(int(query.get("steps", "300")), query.get("hostile") == "1")
+    columns, rows = query.get("view", "9x9").split("x")
+    data = episode(int(query.get("steps", "300")), query.get("hostile") == "1", (int(columns), int(rows)))
     present = query.get("present") == "1"
     width = int(query.get("width", "0"))
     start = st.session_state.get("last", int(query.get("step", "0")))
