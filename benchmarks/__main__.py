@@ -6,7 +6,18 @@ import argparse
 import subprocess
 import sys
 
-NAMES = ("engine", "exactness", "random_table", "scripted", "rollout", "store", "rescore", "dashboard")
+NAMES = (
+    "engine",
+    "exactness",
+    "random_table",
+    "scripted",
+    "rollout",
+    "store",
+    "rescore",
+    "across",
+    "hostile",
+    "dashboard",
+)
 
 
 def main() -> int:

@@ -68,12 +68,14 @@ def fill(page: Page, label: str, value: str) -> None:
     box.fill(value)
     box.press("Tab")
     settle(page)
+    expect(box).to_have_value(value)
 
 
 def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashboard: Dashboard, server: ModelServer):
     page = open_page(width=1440)
     page.goto(f"{dashboard.url}/launch?by=llm&play=42&max_decisions={DECISIONS}")
     page.get_by_role("tab", name="Policy").click(timeout=WAIT_MS)
+    settle(page)
     fill(page, "Base URL", server.url)
     fill(page, "Model", "tiny-model")
     fill(page, "Variable of the key", "A_MODEL_KEY")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -165,9 +164,7 @@ def test_chunks_may_still_be_server_sent_text():
     assert streamed(*lines).actions == ("move_up", "do")
 
 
-def test_many_fragments_take_a_moment():
-    start = time.process_time()
+def test_many_fragments_are_put_together():
     text = '{"actions": ["do"], "reasoning": "' + "x" * 20_000 + '"}'
     assert streamed(*[fragment(letter, name="interact") for letter in text]).actions == ("do",)
     assert streamed(*[fragment(GOOD, index=n, call_id=str(n), name="interact") for n in range(20_000)]).actions
-    assert time.process_time() - start < 4

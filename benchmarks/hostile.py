@@ -1,0 +1,59 @@
+"""What a model's server can cost by its answer alone: CPU time to read a megabyte of text made for that.
+
+Goal: under 1 s for any of them, so that no answer holds up a worker; a reader that looks back would take minutes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+from core.policies.tools import parse_response
+from tests.policies.test_tools_response import call, completion
+from tests.policies.test_tools_text import HOSTILE, answered
+
+SIZE = 1_000_000
+REPEATS = 3
+ARGUMENTS = {
+    "one long text": '{"actions": "' + "x," * (SIZE // 2) + '"}',
+    "lists in lists": "[" * SIZE,
+    "objects in objects": '{"a":' * (SIZE // 5),
+    "objects in a row": '{"actions": ["do"]}' * (SIZE // 19),
+}
+
+
+def main() -> None:
+    """A line for each kind, the slowest first."""
+    taken = {f"text of {name}": read_text(piece * (SIZE // len(piece))) for name, piece in HOSTILE.items()}
+    taken |= {f"arguments of {name}": read_arguments(text) for name, text in ARGUMENTS.items()}
+    for name, milliseconds in sorted(taken.items(), key=lambda entry: -entry[1]):
+        print(f"{name + ':':<36}{milliseconds:>7.0f} ms")
+    print(f"slowest of {len(taken)}: {max(taken.values()):.0f} ms (goal 1,000 ms)")
+
+
+def read_text(text: str) -> float:
+    """Milliseconds of CPU time, with the text as both answer and reasoning."""
+    return median(lambda: answered(text, reasoning_content=text))
+
+
+def read_arguments(text: str) -> float:
+    """Milliseconds of CPU time, with the text as a tool call's arguments."""
+    body = completion(call(text))
+    return median(lambda: parse_response({"status": 200, "headers": {}, "body": body}))
+
+
+def median(read: Callable[[], object]) -> float:
+    """Milliseconds of CPU time."""
+    return statistics.median(cpu_ms(read) for _ in range(REPEATS))
+
+
+def cpu_ms(read: Callable[[], object]) -> float:
+    """Of one call."""
+    started = time.process_time()
+    read()
+    return (time.process_time() - started) * 1000
+
+
+if __name__ == "__main__":
+    main()
