@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.audit import RULES, Alert, Severity, Span
+from core.audit import EPISODE_RULES, RULES, Alert, Severity, Span
 from pages.components.audit.found import Audited
 from pages.components.format import number, signed
 from pages.components.plain import plain, short, shown
@@ -16,6 +16,7 @@ ShowSpan = Callable[[Span, str, str], None]
 
 _FIRST = 3
 _MOST_OF_A_TEXT = 600
+_LETTER_PX, _ARROW_PX = 6, 44  # about what a letter of a link and its arrow with the room around it take
 
 
 def show_alerts(found: Audited, show_span: ShowSpan, key: str) -> None:
@@ -24,7 +25,7 @@ def show_alerts(found: Audited, show_span: ShowSpan, key: str) -> None:
         st.text(f"It could not be audited: {shown(found.problem, _MOST_OF_A_TEXT)}")
         return
     if not found.alerts:
-        looked = f"{number(len(RULES))} rules were looked at; they stand below."
+        looked = f"{number(len(EPISODE_RULES))} rules were looked at; they stand below."
         st.caption(f"Nothing was found. {plain(short(found.why_none, _MOST_OF_A_TEXT)) or looked}")
     for at, alert in enumerate(found.alerts):
         _show_alert(alert, show_span, f"{key}-{at}")
@@ -58,19 +59,21 @@ def _show_alert(alert: Alert, show_span: ShowSpan, key: str) -> None:
 def _show_evidence(evidence: Sequence[Span], show_span: ShowSpan, key: str) -> None:
     # What pays most first: it is what somebody clicks who clicks once.
     by_reward = sorted(evidence, key=lambda span: -abs(span.reward))
+    width = _ARROW_PX + _LETTER_PX * max(len(_place(span)) for span in evidence)
     with st.container(gap=None, key=f"evidence-{key}"):
         for at, span in enumerate(by_reward[:_FIRST]):
-            _show_span(span, show_span, f"{key}-{at}")
+            _show_span(span, show_span, width, f"{key}-{at}")
     if rest := sorted(by_reward[_FIRST:], key=lambda span: span.first_frame):
         more = f"{number(len(rest))} more place{'s' * (len(rest) != 1)}"
         with st.popover(more, type="tertiary"), st.container(gap=None):
             for at, span in enumerate(rest, _FIRST):
-                _show_span(span, show_span, f"{key}-{at}")
+                _show_span(span, show_span, width, f"{key}-{at}")
 
 
-def _show_span(span: Span, show_span: ShowSpan, key: str) -> None:
+def _show_span(span: Span, show_span: ShowSpan, width: int, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        show_span(span, _place(span), key)
+        with st.container(width=width):
+            show_span(span, _place(span), key)
         caption = f"{shown(span.caption, 200)}: " if span.caption else ""
         st.text(f"{caption}{signed(span.reward)}", width="stretch")
 
