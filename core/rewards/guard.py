@@ -32,7 +32,7 @@ def failing_as(what: str, advice: str) -> Generator[None]:
     """Whatever foreign code raises in here becomes an InvalidReward: what failed, how, and what to do."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001  anybody may write a strategy, and it may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001  anybody may write a strategy; it may raise, or exit
         raise InvalidReward(f"{what}: {_failure(error)} {advice}") from error
 
 
@@ -88,7 +88,7 @@ def paid_values(strategy: Strategy[Any], columns: FactColumns) -> NDArray[np.flo
     return values
 
 
-def _failure(error: Exception) -> str:
+def _failure(error: BaseException) -> str:
     """What foreign code raised, as a sentence that ends."""
     try:
         said = " ".join(str(error).split()).encode("utf-8", "replace").decode("utf-8")

@@ -69,7 +69,7 @@ class Mute(Exception):
         raise RuntimeError
 
 
-def raising(error: Exception) -> Callable[..., Any]:
+def raising(error: BaseException) -> Callable[..., Any]:
     def fail(*_: object) -> Any:
         raise error
 
@@ -99,10 +99,11 @@ def yielding(*parts: Any) -> Callable[..., Any]:
         (InvalidReward("no"), "InvalidReward: no. Mend"),
         (StopIteration(), "StopIteration. Mend"),
         (MemoryError(), "MemoryError. Mend"),
+        (SystemExit(3), "SystemExit: 3. Mend"),
     ],
 )
 def test_whatever_a_strategy_raises_is_said_with_its_name_and_the_decision(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, said: str
 ):
     fails_at_the_third = iter([iter(()), iter(())])
     use(monkeypatch, parts=lambda self, change, credits: next(fails_at_the_third, None) or raising(error)())
