@@ -101,8 +101,15 @@ class PotentialCheck:
     @property
     def largest(self) -> int | None:
         """The decision that deviates most; None where none does."""
-        found = self.violations
-        return int(found[np.argmax(np.abs(self.deviation[found]))]) if len(found) else None
+        return self._largest_of(self.violations)
+
+    @property
+    def largest_before_end(self) -> int | None:
+        """The one that deviates most of all but the last, which pays the whole potential back; None where none does."""
+        return self._largest_of(self.violations[self.violations < len(self.shaping) - 1])
+
+    def _largest_of(self, decisions: NDArray[np.int64]) -> int | None:
+        return int(decisions[np.argmax(np.abs(self.deviation[decisions]))]) if len(decisions) else None
 
     @property
     def total_deviation(self) -> float:

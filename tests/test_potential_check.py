@@ -88,6 +88,8 @@ def test_deviations_are_counted_summed_and_the_largest_is_found():
     assert found.deviation.tolist() == [0.0, 0.25, -0.75]
     assert found.violations.tolist() == [1, 2]
     assert (found.largest, found.total_deviation) == (2, 1.0)
+    assert found.largest_before_end == 1
+    assert of([0.5, -0.5, -1.75]).largest_before_end is None
 
 
 def test_a_shaping_by_a_potential_adds_the_same_whatever_was_played():

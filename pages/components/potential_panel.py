@@ -14,7 +14,7 @@ from core.store import EpisodeSummary
 from core.types import RewardConfig
 from pages.components import charts
 from pages.components.chart_download import Cell, Download, file_name
-from pages.components.format import reason_in_words, short_id, signed
+from pages.components.format import amount, reason_in_words, short_id, signed
 from pages.components.plain import shown
 from pages.components.position import go_to_decision
 from pages.components.potential_chart import is_cut, potential_chart
@@ -70,11 +70,19 @@ def verdict(found: PotentialCheck) -> str:
             f"Based on this potential: in all {n:,} decisions the shaping is the potential's difference, but for "
             "rounding. It leaves the best policies as they are."
         )
+    is_end = found.ended and at == n - 1
+    where = "the last, " if is_end else ""
+    ends = " (at the end φ is 0, which pays all of it back)" if is_end else ""
     return (
         f"Not based on this potential: {len(found.violations):,} of {n:,} decisions deviate, by "
-        f"{found.total_deviation:,.2f} in all. Most in decision {at:,}, which pays {_signed(found.shaping[at])} where "
-        f"the potential's difference is {_signed(found.expected[at])}."
+        f"{amount(found.total_deviation)} in all. Most in decision {at:,}, {where}which pays "
+        f"{_signed(found.shaping[at])} where the potential's difference is {_signed(found.expected[at])}{ends}."
     )
+
+
+def next_to_look_at(found: PotentialCheck) -> int | None:
+    """Where the largest deviation is the end itself, which says little: the largest before it, if there is one."""
+    return found.largest_before_end if found.ended and found.largest == len(found.shaping) - 1 else None
 
 
 def fit_sentence(found: PotentialCheck) -> str:
@@ -192,11 +200,18 @@ def _show_verdict(found: PotentialCheck, summary: EpisodeSummary, track: Track) 
     with st.container(border=True, gap="small", key="potential-verdict"):
         st.text(verdict(found))
         if found.largest is not None:
-            st.button(
-                f"Go to decision {found.largest:,}, the largest deviation",
-                key="go-to-largest-deviation",
-                on_click=partial(go_to_decision, summary.id, track.decisions, found.largest),
-            )
+            with st.container(horizontal=True, gap="small"):
+                st.button(
+                    f"Go to decision {found.largest:,}, the largest deviation",
+                    key="go-to-largest-deviation",
+                    on_click=partial(go_to_decision, summary.id, track.decisions, found.largest),
+                )
+                if (other := next_to_look_at(found)) is not None:
+                    st.button(
+                        f"Decision {other:,}, the largest before the end",
+                        key="go-to-largest-before-end",
+                        on_click=partial(go_to_decision, summary.id, track.decisions, other),
+                    )
     with st.expander("Sums and fit", key="potential-sums"):
         for sentence in (sums_sentence(found), fit_sentence(found), end_sentence(found, summary)):
             st.text(sentence)
