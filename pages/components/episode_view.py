@@ -119,10 +119,13 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary, fra
         go_to_decision(episode_id, decisions, index)
 
     def go_to_typed() -> None:
-        if 0 <= st.session_state[key] <= last:
-            go(st.session_state[key])
+        typed: int | None = st.session_state[key]
+        if typed is None:  # emptied: nobody asked for any
+            return
+        if 0 <= typed <= last:
+            go(typed)
         else:
-            st.session_state[f"no-{key}"] = (st.session_state[key], decision.index, frame)
+            st.session_state[f"no-{key}"] = (typed, decision.index, frame)
 
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-selector"):
         st.markdown("**Decision**", width="content")
@@ -133,7 +136,7 @@ def _show_selector(episode_id: str, track: Track, decision: DecisionSummary, fra
             st.container(horizontal=True, gap="xsmall", width="content"),
         ):
             # Without bounds of its own: a browser would keep a number beyond them, red and without a word.
-            st.number_input("Decision", step=1, key=key, label_visibility="collapsed", width=112)
+            st.number_input("Decision", value=None, step=1, key=key, label_visibility="collapsed", width=112)
             st.form_submit_button("Go", on_click=go_to_typed, key=f"go-{episode_id}")
         typed, *where = st.session_state.get(f"no-{key}", (None,))
         if where == [decision.index, frame]:

@@ -65,7 +65,7 @@ def selector(at: AppTest):
     return next(box for box in at.number_input if (box.key or "").startswith("decision-"))
 
 
-def go_to(at: AppTest, decision: int) -> None:
+def go_to(at: AppTest, decision: int | None) -> None:
     selector(at).set_value(decision)
     next(b for b in at.button if (b.key or "").startswith("go-")).click().run()
 
@@ -174,6 +174,13 @@ def test_a_decision_that_is_not_there_is_said_with_the_range_and_the_number_is_p
     assert f":red[There is no 9,999: 0 to {last}]" in [element.value for element in at.markdown]
     assert selector(at).value == 0
     button(at, "decision-forward").click().run()
+    assert "There is no" not in markdown(at)
+
+
+def test_a_decision_field_that_is_emptied_asks_for_none(recorded: TraceStore):
+    at = opened(id=SCRIPTED, step=str(recorded.decision(SCRIPTED, 5).steps[-1].index + 1))
+    go_to(at, None)
+    assert selector(at).value == 5
     assert "There is no" not in markdown(at)
 
 
