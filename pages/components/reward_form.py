@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -398,7 +399,7 @@ def _fill_tables(form: FormState, config: RewardConfig) -> None:
 
 def _filled(names: Sequence[str], column: Iterable[Any]) -> dict[str, Any]:
     """The cells that are not empty. The rows of a table are those of `names`, which it shows as words."""
-    return {name: value for name, value in zip(names, column, strict=True) if pd.notna(value)}
+    return {name: np.asarray(value).item() for name, value in zip(names, column, strict=True) if pd.notna(value)}
 
 
 def _others(given: Mapping[str, Any], shown: tuple[str, ...]) -> dict[str, Any]:

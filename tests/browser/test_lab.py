@@ -136,6 +136,11 @@ def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, st
         {"name": "weights.json", "mimeType": "application/json", "buffer": b'{"weigths": {}}'}
     )
     expect(popover.get_by_text(re.compile("^“weights.json” was not imported"))).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    popover.get_by_label("or paste it").fill('{"strategy": "consistent"}')
+    popover.get_by_role("button", name="Use what is pasted").click()
+    expect(page.get_by_text("Imported.")).to_be_visible(timeout=WAIT_MS)
+    expect(popover).to_be_hidden()
 
 
 def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage, stored: Dashboard):

@@ -94,6 +94,7 @@ def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: i
     lab.get_by_role("button", name="Save…").click()
     popover.get_by_role("button", name="Save", exact=True).click()
     expect(lab.get_by_text(f"Saved as “{name}”.")).to_be_visible(timeout=WAIT_MS)
+    expect(popover).to_be_hidden()
     with TraceStore.from_settings(Settings(folder, None, 2)) as store:
         (saved,) = [each for each in store.saved_rewards() if each.name == name]
     weights = saved.config.achievement_count_weights

@@ -7,22 +7,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn, cast
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import NumberInput
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import InvalidInput
+from core.errors import InvalidInput, InvalidReward, StoreError
 from core.rewards import RewardConfig, checked, to_changes, to_document
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.archive import ArchivePart, Unreadable
 from core.types import Limits
 from pages.components.chart_download import Table
-from pages.components.lab import why
+from pages.components.lab import pairs, why
 from pages.components.lab.editor import LAB
 from tests.pages.conftest import ROOT
 from tests.pages.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
@@ -368,10 +370,68 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     assert pair.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
     assert "Saved as “no pay for drinking”. The returns of 2 episodes are kept with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
-    assert "The form says what “Start from” filled it with" in said(at)
+    assert "**Other than the defaults:** collect drink, each time pays: 0.06 → 0." in said(at)
     assert "**1** of 1 pair in the same world swaps its order" in said(at)  # held against play it is a change still
     assert "Nothing is changed" not in said(at)
     assert pair.episode("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
+
+
+def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> NoReturn:
+        raise InvalidReward("It fails.")
+
+    at = opened()
+    monkeypatch.setattr("pages.components.lab.editor.score", fail)
+    at.text_input(key="lab_save_name").set_value("mine")
+    at.checkbox(key="lab_save_returns").check()
+    clean(button(at, "lab_save").click().run())
+    (trouble,) = popover(at, "Save…").error
+    assert trouble.value.replace("\\", "") == "It was not saved: It fails."
+    assert pair.saved_rewards() == ()
+
+
+def test_returns_that_cannot_be_kept_do_not_make_a_save_fail(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> NoReturn:
+        raise StoreError("The database is busy.")
+
+    at = opened()
+    monkeypatch.setattr(TraceStore, "save_scorings", fail)
+    at.text_input(key="lab_save_name").set_value("mine")
+    at.checkbox(key="lab_save_returns").check()
+    clean(button(at, "lab_save").click().run())
+    assert "Saved as “mine”. The returns are not kept with it: The database is busy." in said(at)
+    assert [saved.name for saved in pair.saved_rewards()] == ["mine"]
+
+
+def test_rewards_that_are_too_long_for_an_address_are_left_out_of_it_and_it_is_said(pair: TraceStore):
+    pair.save_reward("long", RewardConfig("per_achievement", weights={f"collect_{n}": 0.5 for n in range(400)}))
+    at = opened()
+    clean(at.selectbox(key="lab_start").set_value("saved:long").run())
+    (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
+    assert not address["fields"].get("rewards")
+    assert "These rewards are too long for an address" in said(at)
+
+
+def test_a_pair_that_differs_by_rounding_only_is_said_to_be_equal() -> None:
+    episodes = [
+        SimpleNamespace(policy="farmer", id="f" * 32, n_achievements=3),
+        SimpleNamespace(policy="random", id="0" * 32, n_achievements=2),
+    ]
+
+    def words(before: tuple[float, float], after: tuple[float, float]) -> str:
+        given = SimpleNamespace(
+            episodes=episodes,
+            before=SimpleNamespace(returns=np.array(before)),
+            after=SimpleNamespace(returns=np.array(after)),
+            changes_nothing=False,
+        )
+        return pairs.order_in_words(cast(Any, given), 0, 1)
+
+    nearly = 4.3999999999999995
+    assert words((24.84, 7.04), (nearly, 4.4)).endswith(" 24.84 to 7.04. Now they are equal: 4.40 to 4.40.")
+    assert "was even with" in words((4.4, nearly), (1.0, 2.0))
+    assert words((4.4, nearly), (1.0, 2.0)).endswith(" Now it is behind: 1.00 to 2.00.")
+    assert words((3.0, 2.0), (1.0, 2.0)).startswith("Swapped: ")
 
 
 def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,6 +39,7 @@ _LAST_USABLE: Final = "last_usable"
 _SAID: Final = "said"
 _SAVED: Final = "just_saved"
 _SAVING, _DELETING, _IMPORTING = "save_trouble", "forget_trouble", "import_trouble"
+_SAVE_POPOVER, _IMPORT_POPOVER = "save_popover", "import_popover"
 _MOST_NAMED = 4
 _MOST_OF_A_NAME = 60
 _MOST_OF_A_SENTENCE = 500
@@ -117,12 +118,17 @@ def _show_state(edited: Edited) -> None:
         st.caption(f":red[**This cannot be used as it stands**, so the results are of the last that could. {problem}]")
         return
     changed = differences(filled_from(LAB), edited.config)
-    if not changed:
-        st.caption("The form says what “Start from” filled it with. Each edit is scored at once.")
-        return
-    listed = "; ".join(plain(short(line, 90)) for line in changed[:_MOST_NAMED])
-    more = f"; and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
-    st.caption(f"**Changed:** {listed}{more}.")
+    if changed:
+        st.caption(f"**Changed:** {_listed(changed)}.")
+    elif own := differences(checked(DEFAULT), edited.config):  # after a save, an import, a link: what is in them
+        st.caption(f"**Other than the defaults:** {_listed(own)}.")
+    else:
+        st.caption("These are the defaults. Each edit is scored at once.")
+
+
+def _listed(lines: Sequence[str]) -> str:
+    named = "; ".join(plain(short(line, 90)) for line in lines[:_MOST_NAMED])
+    return f"{named}; and {number(len(lines) - _MOST_NAMED)} more" if len(lines) > _MOST_NAMED else named
 
 
 def _undo() -> None:
@@ -133,7 +139,7 @@ def _undo() -> None:
 
 
 def _save(edited: Edited, stored: Stored) -> None:
-    with st.popover("Save…", key=LAB.key("save_popover")):
+    with st.popover("Save…", key=LAB.key(_SAVE_POPOVER), on_change="rerun"):
         st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
         st.checkbox(
             f"Keep also what all {number(len(stored.episodes))} stored episodes would have earned",
@@ -153,18 +159,23 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
     said = ""
     LAB.put(_SAVING, "")
     toast = st.toast("Saving…")  # another program may be writing, which takes a while
+    kept: dict[str, float] = {}
     try:
-        name = store().save_reward(name, config)
         if LAB.get("save_returns"):
             returns = score(stored.columns, config).returns
             kept = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
-            store().save_scorings(config, kept)
-            said = f" The returns of {number(len(kept))} episodes are kept with it."
+        name = store().save_reward(name, config)
     except (InvalidInput, StoreError) as error:
         LAB.put(_SAVING, f"It was not saved: {error}")
         toast.toast("Not saved.")
         return
     toast.toast("Saved.")
+    try:
+        if kept:
+            store().save_scorings(config, kept)
+            said = f" The returns of {number(len(kept))} episodes are kept with it."
+    except StoreError as error:
+        said = f" The returns are not kept with it: {error}"
     LAB.put(_SAVED, (name, config))
     LAB.put(_SAID, f"Saved as “{name}”.{said}")
 
@@ -175,6 +186,7 @@ def _go_on_from_what_was_saved() -> None:
         name, config = saved
         start_from(LAB, config, saved_as(name))
         LAB.put("save_name", "")
+        LAB.put(_SAVE_POPOVER, False)
 
 
 def _delete(name: str) -> None:
@@ -210,7 +222,7 @@ def _show_what_was_said() -> None:
 
 
 def _import() -> None:
-    with st.popover("Import…", key=LAB.key("import_popover")):
+    with st.popover("Import…", key=LAB.key(_IMPORT_POPOVER), on_change="rerun"):
         key = LAB.key("file")
         st.file_uploader(
             "A trainer’s JSON, used as soon as it is chosen",
@@ -256,6 +268,7 @@ def _use(content: bytes, what: str = "It") -> None:
         return
     start_from(LAB, config, IMPORTED)
     LAB.put("pasted", "")
+    LAB.put(_IMPORT_POPOVER, False)
     LAB.put(_SAID, "Imported.")
 
 

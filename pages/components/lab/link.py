@@ -13,6 +13,7 @@ from core.rewards import checked, from_document, to_changes
 from core.types import RewardConfig
 from pages.components.address import keep_in_address
 from pages.components.lab.editor import LAB
+from pages.components.link_values import fits
 from pages.components.plain import plain, short
 from pages.components.reward_form import DEFAULT
 from pages.components.reward_start import start_from_episode, start_from_link
@@ -99,14 +100,20 @@ def keep_link(config: RewardConfig) -> None:
     """Put the comparison into the address. config: the rewards that are tried, checked."""
     LAB.put(_BEGUN, True)
     against = LAB.get(COMPARED, PLAYED)
+    is_told = config != checked(DEFAULT) and has_room_for(config)
     keep_in_address(
         "lab",
         "comparison",
         {
-            _REWARDS: None if config == checked(DEFAULT) else to_changes(config),
+            _REWARDS: to_changes(config) if is_told else None,
             _AGAINST: None if against == PLAYED else against,
         },
     )
+
+
+def has_room_for(config: RewardConfig) -> bool:
+    """Whether an address can hold these rewards; one that is longer is refused by servers, without a page."""
+    return fits(to_changes(config))
 
 
 def say_trouble(sentence: str) -> None:

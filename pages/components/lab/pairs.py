@@ -8,6 +8,7 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
+from core.numbers import is_equal
 from core.rescore import SwappedPair
 from pages.components.form_state import FormState
 from pages.components.format import amount, number
@@ -169,26 +170,31 @@ def _pair_to_show(result: Rescored, listed: Sequence[SwappedPair]) -> tuple[int,
 def _show_pair(result: Rescored, pair: tuple[int, int], form: FormState) -> None:
     """Both episodes taken apart, side by side, with what became of their order in words."""
     with st.container(border=True, key="lab-pair"):
-        one, other = pair
+        # Each keeps its side when they swap: the one that achieved more is the first.
+        one, other = sorted(pair, key=lambda at: (-result.episodes[at].n_achievements, at))
         st.markdown(f"**The pair on {world_in_words(result.episodes[one])}**")
-        st.text(_order_in_words(result, one, other))
-        show_why(result, pair, form, "pair")
+        st.text(order_in_words(result, one, other))
+        show_why(result, (one, other), form, "pair")
 
 
-def _order_in_words(result: Rescored, one: int, other: int) -> str:
+def order_in_words(result: Rescored, one: int, other: int) -> str:
+    """Which of two episodes is ahead, by how much, and whether that has changed."""
     episodes, before, after = result.episodes, result.before.returns, result.after.returns
+    were_equal = bool(is_equal(before[one], before[other]))
     if before[one] < before[other]:
         one, other = other, one
     ahead, behind = episodes[one], episodes[other]
-    was = (
-        f"{named(ahead)} ({achievements_in_words(ahead)}) is ahead of {named(behind)} ({achievements_in_words(behind)})"
-    )
+    place = "is even with" if were_equal else "is ahead of"
+    was = f"{named(ahead)} ({achievements_in_words(ahead)}) {place} {named(behind)} ({achievements_in_words(behind)})"
     gap = f"{amount(before[one])} to {amount(before[other])}"
     if result.changes_nothing:
         return f"{was}: {gap}."
     now = f"{amount(after[one])} to {amount(after[other])}"
+    past = was.replace(f" {place} ", f" {place.replace('is', 'was', 1)} ", 1)
+    if is_equal(after[one], after[other]):
+        return f"{was}: {gap}, and now {now}." if were_equal else f"{past}, {gap}. Now they are equal: {now}."
+    if were_equal:
+        return f"{past}, {gap}. Now it is {'ahead' if after[one] > after[other] else 'behind'}: {now}."
     if after[one] < after[other]:
-        return f"Swapped: {was.replace(' is ahead of ', ' was ahead of ', 1)}, {gap}. Now it is behind: {now}."
-    if after[one] == after[other]:
-        return f"{was.replace(' is ahead of ', ' was ahead of ', 1)}, {gap}. Now they are equal: {now}."
+        return f"Swapped: {past}, {gap}. Now it is behind: {now}."
     return f"{was}: {gap}, and now {now}."

@@ -23,6 +23,7 @@ from pages.components.lab.link import (
     PLAYED,
     begin_with_episode,
     begin_with_link,
+    has_room_for,
     keep_link,
     link_troubles,
     say_trouble,
@@ -72,9 +73,9 @@ def show_what_if(stored: Stored) -> None:
 def _show_results(
     chosen: Stored, stored: Stored, edited: Edited, compared_with: RewardConfig | None, name: str
 ) -> None:
-    if not _is_worth_the_wait(chosen, edited.config):
-        return
     try:
+        if not _is_worth_the_wait(chosen, edited.config):
+            return
         result = rescored(chosen, edited.config, compared_with)
     except InvalidInput as error:  # a strategy that this Craftscope does not have, or returns that are no numbers
         st.error("These two cannot be compared.")
@@ -205,6 +206,8 @@ def _show_figures(result: Rescored, name: str) -> None:
 def _show_warnings(result: Rescored, edited: Edited, compared_with: RewardConfig | None) -> None:
     if edited.problem:
         st.warning("What the form says cannot be used. What follows comes from the last that could.")
+    if not has_room_for(edited.config):
+        st.warning("These rewards are too long for an address: a reload begins with others. Save them under a name.")
     if troubles := link_troubles(edited.config):
         st.warning(plain(short(troubles, _MOST_OF_A_SENTENCE)))
     if result.unlike:
@@ -240,8 +243,9 @@ def _sum_up(result: Rescored, name: str) -> None:
     if not comparison.n_pairs:
         said = same if result.changes_nothing else "Every episode is scored anew."
     elif not result.changes_nothing:
+        swaps = "swaps its" if 1 in (comparison.n_swaps, comparison.n_pairs) else "swap their"
         said = (
-            f"**{number(comparison.n_swaps)}** of {pairs} {'swaps its' if comparison.n_swaps == 1 else 'swap their'} "
+            f"**{number(comparison.n_swaps)}** of {pairs} {swaps} "
             f"order. In **{number(against) if against else 'none'}** the episode with fewer achievements earns more "
             "under these rewards."
         )
