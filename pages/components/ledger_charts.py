@@ -101,7 +101,7 @@ def heat_map(
     """Components as rows and decisions as columns; a cell is the stronger the more was paid. Below, the environment.
 
     A column stands for several decisions where there are more than columns; a click leads to the one of them that
-    moved most in its row.
+    moved most in its row, or in any row where that one is empty there.
     """
     bins = Binned.of(len(ledger))
     kept = largest_columns(ledger, MOST_ROWS)
@@ -154,7 +154,9 @@ def heat_map(
         bargap=0,
     )
     env_target = [_busiest(np.abs(env_rewards), bins)]
-    return going_to(figure, {"xy": targets, "xy2": env_target}), bins
+    anywhere = _busiest(np.abs(ledger.paid).sum(axis=1), bins)
+    reached = [[one if own is None else own for own, one in zip(row, anywhere, strict=True)] for row in targets]
+    return going_to(figure, {"xy": reached, "xy2": env_target}), bins
 
 
 def curves(ledger: Ledger, env_rewards: Floats, to_go: ToGo, current: int, theme: Theme) -> go.Figure:

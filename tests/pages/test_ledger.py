@@ -230,7 +230,7 @@ def test_the_heat_map_of_a_long_episode_has_few_cells_and_says_where_a_click_goe
     kept = [at for at in range(len(track.ledger.columns)) if strongest[:, at].any()]
     assert kept
     for row, line in zip(rows, cells.z, strict=True):
-        assert [target is not None for target in row][:50] == [place is not None for place in line][:50]
+        assert None not in [target for target, place in zip(row, line, strict=True) if place is not None]
     assert all(start * bins.size <= target < (start + 1) * bins.size for start, target in picked(rows[0]))
 
 
@@ -247,6 +247,13 @@ def test_a_cell_of_the_heat_map_leads_to_the_decision_that_paid_most():
     (says,) = [text for text in traces(figure)[0].hovertext[0] if text]
     assert says.startswith("<b>decisions 4–5</b>: wood in inventory +0.40")
     assert "decision 5: wood +1 in inventory × 0.30 = +0.3" in says
+
+
+def test_an_empty_cell_of_the_heat_map_leads_to_what_paid_most_in_its_column():
+    breakdowns = [paid() for _ in range(2 * MOST_COLUMNS)]
+    breakdowns[5], breakdowns[9] = paid(part("wood", 0.3)), paid(part("stone", 0.1))
+    figure, _ = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MOST_COLUMNS), 0, "light")
+    assert [picked(row) for row in targets(figure)["xy"]] == [[(2, 5), (4, 9)]] * 2
 
 
 def test_what_was_taken_away_stands_on_the_other_side_of_nothing():
