@@ -7,8 +7,9 @@ from typing import Final
 
 import streamlit as st
 
+from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.errors import InvalidReward, StoreCorrupt, StoreError
-from core.rewards import checked
+from core.rewards import checked, from_document
 from core.store import EpisodeFilter, SavedReward
 from core.types import RewardConfig
 from pages.components.damaged import show_damaged_rewards
@@ -87,6 +88,17 @@ def start_from_link(form: FormState, config: RewardConfig) -> None:
     else:
         origin = next((saved_as(saved.name) for saved in store().saved_rewards() if saved.config == config), LINKED)
     start_from(form, config, origin)
+
+
+def config_in(text: str) -> RewardConfig:
+    """The checked configuration of a trainer's JSON or of a link. Names that somebody saved here are taken beside
+    Crafter's own, so that what the Lab gives it takes again. Raises InvalidReward."""
+    saved = [entry.config for entry in store().saved_rewards()]
+    achievements, items = [*ACHIEVEMENTS], [*ITEMS]
+    for config in saved:
+        achievements += [*config.weights, *config.k_limits, *config.achievement_count_weights]
+        items += config.inventory_weights
+    return from_document(text, achievements=dict.fromkeys(achievements), items=dict.fromkeys(items))
 
 
 def saved_as(name: str) -> str:

@@ -581,6 +581,19 @@ def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
     assert "cannot be used" not in said(clean(at))
 
 
+def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not_have(pair: TraceStore):
+    foreign = checked(RewardConfig("per_achievement", weights={"collect_gold": 2.0}))
+    pair.save_reward("foreign", foreign)
+    changed = replace(foreign, default_inventory_weight=0.5)
+    at = opened(rewards=to_changes(changed))
+    assert "cannot be used" not in said(at)
+    (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
+    assert address["fields"]["rewards"] == to_changes(changed)
+    at.text_area(key="lab_pasted").set_value(to_document(foreign))
+    clean(button(at, "lab_use_pasted").click().run())
+    assert "Imported." in said(at)
+
+
 def test_rewards_of_a_link_that_are_saved_go_by_their_name(pair: TraceStore):
     pair.save_reward("mine", checked(NO_DRINK))
     at = opened(rewards=to_changes(NO_DRINK))

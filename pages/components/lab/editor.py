@@ -8,10 +8,9 @@ from typing import Final
 
 import streamlit as st
 
-from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.errors import InvalidInput, InvalidReward, StoreError
 from core.rescore import Stored, score
-from core.rewards import checked, from_document, to_document
+from core.rewards import checked, to_document
 from core.rewards.document import MOST_CHARACTERS
 from core.store import SavedReward
 from core.types import RewardConfig
@@ -23,6 +22,7 @@ from pages.components.reward_form import DEFAULT, fill_reward_form, filled_from,
 from pages.components.reward_start import (
     FROM_LAB,
     IMPORTED,
+    config_in,
     described,
     origin_of,
     saved_as,
@@ -259,7 +259,7 @@ def _use(content: bytes, what: str = "It") -> None:
     LAB.put(_IMPORTING, "")
     try:
         text = content.decode("utf-8")
-        config = from_document(text, achievements=ACHIEVEMENTS, items=ITEMS)
+        config = config_in(text)
     except UnicodeDecodeError:
         LAB.put(_IMPORTING, f"{what} was not imported: it is not text in UTF-8.")
         return

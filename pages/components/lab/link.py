@@ -7,16 +7,15 @@ from typing import Final
 
 import streamlit as st
 
-from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.errors import InvalidReward, StoreError
-from core.rewards import checked, from_document, to_changes
+from core.rewards import checked, to_changes
 from core.types import RewardConfig
 from pages.components.address import keep_in_address
 from pages.components.lab.editor import LAB
 from pages.components.link_values import fits
 from pages.components.plain import plain, short
 from pages.components.reward_form import DEFAULT
-from pages.components.reward_start import start_from_episode, start_from_link
+from pages.components.reward_start import config_in, start_from_episode, start_from_link
 
 COMPARED: Final = "compare_with"
 """The field with what the rewards are held against."""
@@ -46,7 +45,7 @@ def begin_with_link(comparable: Collection[str]) -> None:
         return
     LAB.put(_BEGUN, True)
     try:
-        start_from_link(LAB, from_document(text, achievements=ACHIEVEMENTS, items=ITEMS))
+        start_from_link(LAB, config_in(text))
     except InvalidReward as error:
         troubles.append(f"The link's rewards cannot be used: {error} The form holds the defaults.")
 
