@@ -35,6 +35,7 @@ from pages.components.track import Track
 # The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
 _STYLE = """
 <style>
+.st-key-decision-selector [data-testid="stNumberInputClearButton"] { display: none; } /* there is always one */
 .st-key-decision-headline { flex-wrap: nowrap; overflow: hidden; }
 [class*="st-key-seek-"] .nsewdrag { cursor: pointer !important; }
 /* The local view in a text is a grid: its lines are never broken. Sentences break where the grid ends. */

@@ -179,7 +179,7 @@ def paid_parts(episodes: Sequence[PaidEpisode], theme: Theme) -> go.Figure:
             "domain": [start, start + width],
             "range": span,
             "zeroline": True,
-            "title": {"text": "paid in all"},
+            "title": {"text": "paid in all: pale before, full now" if changes else "paid in all"},
             "nticks": 5,
         }
         paid = {at: key for at, key in enumerate(rows) if episode.before[key].value or episode.after[key].value}
