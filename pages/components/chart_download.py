@@ -35,12 +35,19 @@ _MOST_IN_A_CELL = 300
 _JS = """
 export default function ({ data, parentElement }) {
   const buttons = [...parentElement.querySelectorAll("button")];
-  const press = (event) => {
+  const find = () => {
     const host = parentElement.getRootNode().host ?? parentElement;
     const chart = host.closest("[class*='st-key-chart-']")?.querySelector(".js-plotly-plot");
-    const camera = chart?.querySelector(".modebar-btn");
-    if (!camera) return;
-    const format = event.currentTarget.dataset.format;
+    return [chart, chart?.querySelector(".modebar-btn")];
+  };
+  const press = async (event) => {
+    const { format } = event.currentTarget.dataset;
+    let [chart, camera] = find();
+    while (!camera && parentElement.isConnected) { // the buttons are there before a browser has drawn its first chart
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      [chart, camera] = find();
+    }
+    if (!camera) return; // another page is shown
     chart._context.toImageButtonOptions = { format, filename: data.name, scale: format === "png" ? data.pixels : 1 };
     const { layout } = chart;
     chart.layout = asPicture(layout); // Plotly copies it while the button is pressed

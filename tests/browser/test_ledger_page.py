@@ -83,8 +83,9 @@ def test_a_click_on_a_cell_of_the_heat_map_goes_to_its_decision(opened: Callable
     page = opened("tab=Ledger&ledger=Heat+map")
     expect(chart(page)).to_be_visible()
     rows = page.evaluate("document.querySelector('.js-plotly-plot').layout.meta.decisions.xy")
-    row = next(at for at, line in enumerate(rows) if len([each for each in line if each is not None]) == 1)
-    column = next(at for at, target in enumerate(rows[row]) if target is not None)
+    paid = page.evaluate("document.querySelector('.js-plotly-plot').data[0].z")
+    row = next(at for at, line in enumerate(paid) if len([each for each in line if each is not None]) == 1)
+    column = next(at for at, strength in enumerate(paid[row]) if strength is not None)
     box = chart(page).bounding_box()
     assert box is not None
     x = box["width"] * (column + 0.5) / len(rows[row])
