@@ -246,6 +246,8 @@ def test_the_view_and_the_scope_are_there_again_after_coming_back(open_page: Ope
     page.wait_for_url(shown, timeout=WAIT_MS)
     settle(page)
     _expect_marked(page, "Audit", "A selection")
+    page.wait_for_timeout(500)  # a Forward while Back's page is still drawn ends on that one
+    settle(page)
     page.go_forward()
     expect(page.get_by_role("heading", name="Launch", exact=True)).to_be_visible(timeout=WAIT_MS)
     settle(page)
