@@ -104,6 +104,11 @@ class PotentialCheck:
         return self._largest_of(self.violations)
 
     @property
+    def largest_is_end(self) -> bool:
+        """Whether the decision that deviates most is the end, where phi is 0."""
+        return self.ended and self.largest == len(self.shaping) - 1
+
+    @property
     def largest_before_end(self) -> int | None:
         """The one that deviates most of all but the last, which pays the whole potential back; None where none does."""
         return self._largest_of(self.violations[self.violations < len(self.shaping) - 1])

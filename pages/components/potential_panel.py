@@ -70,9 +70,8 @@ def verdict(found: PotentialCheck) -> str:
             f"Based on this potential: in all {n:,} decisions the shaping is the potential's difference, but for "
             "rounding. It leaves the best policies as they are."
         )
-    is_end = found.ended and at == n - 1
-    where = "the last, " if is_end else ""
-    ends = " (at the end φ is 0, which pays all of it back)" if is_end else ""
+    where = "the last, " if found.largest_is_end else ""
+    ends = " (at the end φ is 0, which pays all of it back)" if found.largest_is_end else ""
     return (
         f"Not based on this potential: {len(found.violations):,} of {n:,} decisions deviate, by "
         f"{amount(found.total_deviation)} in all. Most in decision {at:,}, {where}which pays "
@@ -82,7 +81,7 @@ def verdict(found: PotentialCheck) -> str:
 
 def next_to_look_at(found: PotentialCheck) -> int | None:
     """Where the largest deviation is the end itself, which says little: the largest before it, if there is one."""
-    return found.largest_before_end if found.ended and found.largest == len(found.shaping) - 1 else None
+    return found.largest_before_end if found.largest_is_end else None
 
 
 def fit_sentence(found: PotentialCheck) -> str:

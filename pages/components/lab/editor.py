@@ -174,7 +174,7 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
         if kept:
             store().save_scorings(config, kept)
             said = f" The returns of {number(len(kept))} episodes are kept with it."
-    except StoreError as error:
+    except (InvalidInput, StoreError) as error:
         said = f" The returns are not kept with it: {error}"
     LAB.put(_SAVED, (name, config))
     LAB.put(_SAID, f"Saved as “{name}”.{said}")
@@ -263,7 +263,7 @@ def _use(content: bytes, what: str = "It") -> None:
     except UnicodeDecodeError:
         LAB.put(_IMPORTING, f"{what} was not imported: it is not text in UTF-8.")
         return
-    except InvalidReward as error:
+    except (InvalidReward, StoreError) as error:
         LAB.put(_IMPORTING, f"{what} was not imported: {error}")
         return
     start_from(LAB, config, IMPORTED)
