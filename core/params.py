@@ -4,17 +4,15 @@ text and bounds, so that forms are drawn from them and plain data is checked aga
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
 from core.errors import InvalidConfig, did_you_mean
+from core.text import quoted
 
 Params = TypeVar("Params")
-
-_MOST_QUOTED = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +114,6 @@ def kind_of(spec: Field[Any]) -> Kind:
             "core.params."
         )
     return kind
-
-
-def quoted(value: object) -> str:
-    """What was given, short enough for a sentence, whatever it is."""
-    try:
-        said = reprlib.repr(value)
-    except (ValueError, RecursionError):  # an int with thousands of digits, or lists in lists in lists
-        said = f"<{type(value).__name__}, too long to be shown>"
-    return said if len(said) <= _MOST_QUOTED else said[: _MOST_QUOTED - 3] + "..."
 
 
 def read_params(kind: type[Params], given: object, *, policy: str) -> Params:

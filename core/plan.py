@@ -20,9 +20,9 @@ from typing import Any, cast
 from core import __version__
 from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
-from core.params import quoted
 from core.policies import checked_policy
 from core.rewards import checked
+from core.text import quoted
 from core.types import Budget, EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
 
 MAX_SEEDS = 1_000

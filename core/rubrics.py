@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.errors import InvalidConfig, did_you_mean
-from core.params import quoted
+from core.text import quoted
 
 RUBRICS_DIR = Path(__file__).resolve().parents[1] / "rubrics"
 RUBRIC_NAMES = ("outcome", "events")

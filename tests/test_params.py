@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.errors import InvalidConfig
-from core.params import Number, Whole, choice, integer, kind_of, number, quoted, read_params, text
+from core.params import Number, Whole, choice, integer, kind_of, number, read_params, text
 
 HUGE = 10**5000
 
@@ -40,7 +40,7 @@ def test_what_is_left_out_has_its_default():
     ("given", "said"),
     [
         ({"cups": 2.0}, 'The parameter "cups" of the policy "tea" is 2.0; it must be a whole number from 1 to 9.'),
-        ({"cups": HUGE}, "is <int, too long to be shown>; it must be a whole number"),
+        ({"cups": HUGE}, "is <int, too long to show>; it must be a whole number"),
         ({"heat": 10**400}, "it must be a number from -1 to 1."),
         ({"heat": HUGE}, "it must be a number from -1 to 1."),
         ({"heat": Fraction(10**400)}, "it must be a number from -1 to 1."),
@@ -92,9 +92,3 @@ def test_a_field_that_was_made_otherwise_is_said():
     for spec in fields(Plain):
         with pytest.raises(InvalidConfig, match=f'The field "{spec.name}" does not say what it takes; make it with '):
             kind_of(spec)
-
-
-def test_whatever_is_quoted_is_short():
-    assert quoted("tea") == "'tea'"
-    for value in (HUGE, [HUGE], {"a": HUGE}, "x" * 10**6, [[[["x" * 30] * 6] * 6] * 6] * 6):
-        assert len(quoted(value)) <= 120

@@ -13,7 +13,7 @@ from core.env.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.env.simulation import AGENT_SIZE
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds
-from core.params import quoted
+from core.text import quoted
 
 _COUNTS = (ITEMS, ACHIEVEMENTS)
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from core.errors import InvalidConfig, did_you_mean
-from core.params import quoted, read_params
+from core.params import read_params
 from core.policies.base import (
     HISTORY_LENGTH,
     OUT_OF_BUDGET,
@@ -22,6 +22,7 @@ from core.policies.farmer import FarmerParams, FarmerPolicy
 from core.policies.llm import LlmParams, check_llm, make_llm
 from core.policies.random import RandomParams, RandomPolicy
 from core.policies.scripted import ScriptedParams, ScriptedPolicy
+from core.text import quoted
 from core.types import PolicySpec
 
 __all__ = [

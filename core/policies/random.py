@@ -11,6 +11,7 @@ from core.env.observation import Observation
 from core.env.rules import ACTIONS
 from core.params import integer
 from core.policies.tools import call_interact
+from core.text import plural
 from core.types import Decision, PolicyReply
 
 
@@ -45,8 +46,7 @@ class RandomPolicy:
         """Looks at nothing and draws."""
         count = int(self._random.integers(self._fewest, self._most + 1))
         actions = [ACTIONS[int(self._random.integers(len(ACTIONS)))] for _ in range(count)]
-        noun = "action" if count == 1 else "actions"
-        return call_interact(actions, f"{count} {noun} drawn at random.", max_actions=self._max_actions)
+        return call_interact(actions, f"{plural(count, 'action')} drawn at random.", max_actions=self._max_actions)
 
     def close(self) -> None:
         """Holds nothing."""

@@ -14,13 +14,13 @@ from sqlalchemy import Connection, delete, func, insert, select, union
 from sqlalchemy import text as sql
 
 from core.errors import InvalidInput, StoreCorrupt
-from core.params import quoted
 from core.store.arguments import finite, in_parts, text
 from core.store.blobs import damaged
 from core.store.damage import as_stored, decoded, named, number_as_stored
 from core.store.records import SavedReward, Unreadable, UnreadableReward
 from core.store.specs import insert_ignoring, read_reward, save_reward_configs
 from core.store.tables import AnyRow, UtcTime, episodes, reward_configs, saved_rewards, scorings
+from core.text import quoted
 from core.types import RewardConfig
 
 LONGEST_NAME: Final = 80

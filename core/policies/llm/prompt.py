@@ -15,6 +15,7 @@ from typing import Any
 from core.env.observation import Observation, as_text
 from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, MAKE, MAX_ITEM, PLACE, VITALS, WALKABLE
 from core.policies.tools import TOOL_NAME
+from core.text import join
 from core.types import Decision
 
 Message = dict[str, Any]
@@ -32,7 +33,7 @@ def default_system_prompt(max_actions: int) -> str:
             "",
             f"Actions: {', '.join(ACTIONS)}.",
             "Moving turns you into that direction, and takes you there if the cell is free. You can walk on "
-            f"{_listed(WALKABLE)}; everything else blocks, and lava kills. y grows downwards, so up is towards smaller "
+            f"{join(WALKABLE)}; everything else blocks, and lava kills. y grows downwards, so up is towards smaller "
             "y. `do` acts on the cell in front of you: it collects, drinks, eats, or hits a creature.",
             "`noop` waits. `sleep` restores energy; you wake up when it is full or when something hurts you.",
             "",
@@ -43,7 +44,7 @@ def default_system_prompt(max_actions: int) -> str:
             "Making (with the needed stations within one cell of you, diagonals included):",
             *(f"- {line}" for line in _making()),
             "",
-            f"Vitals: {_listed(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; "
+            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; "
             "while one of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is "
             "drink, a ripe plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot "
             "arrows. "
@@ -129,16 +130,12 @@ def _collecting() -> list[str]:
 
 
 def _placing() -> list[str]:
-    return [f"place_{name}: uses {_amounts(rule.uses)}; on {_listed(rule.where)}" for name, rule in PLACE.items()]
+    return [f"place_{name}: uses {_amounts(rule.uses)}; on {join(rule.where)}" for name, rule in PLACE.items()]
 
 
 def _making() -> list[str]:
-    return [f"make_{name}: uses {_amounts(rule.uses)}; near {_listed(rule.nearby)}" for name, rule in MAKE.items()]
+    return [f"make_{name}: uses {_amounts(rule.uses)}; near {join(rule.nearby)}" for name, rule in MAKE.items()]
 
 
 def _amounts(amounts: dict[str, int]) -> str:
     return ", ".join(f"{amount} {name}" for name, amount in amounts.items())
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from core.policies.scripted.situation import Cell, Situation
 
 
@@ -16,11 +14,6 @@ def way(situation: Situation, cell: Cell) -> str:
     if dy:
         parts.append(f"{abs(dy)} {'down' if dy > 0 else 'up'}")
     return " and ".join(parts) or "here"
-
-
-def listing(things: Sequence[str]) -> str:
-    """ "a, b and c"."""
-    return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
 
 
 def plain(name: str) -> str:

@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 
 from core.env.rules import COLLECT, MAKE, PLACE, WALKABLE
-from core.policies.scripted.captions import a, listing, plain, way
+from core.policies.scripted.captions import a, plain, way
 from core.policies.scripted.situation import Mask, Memory, Plan, Situation, around
+from core.text import join
 
 TOOLS = ("wood_pickaxe", "wood_sword", "stone_pickaxe", "stone_sword", "iron_pickaxe", "iron_sword")
 _SOURCE = {item: material for material, rule in COLLECT.items() for item in rule.receives}
@@ -97,7 +98,7 @@ def _make(situation: Situation, tool: str) -> Plan | None:
         uses.update(PLACE[thing].uses)
     if tool == "wood_pickaxe" and build:
         uses["wood"] += MAKE["wood_sword"].uses["wood"]  # both are made in one visit
-    purpose = listing([a(thing) for thing in (*build, tool)])
+    purpose = join([a(thing) for thing in (*build, tool)])
     plans = [
         (situation.nearest(situation.where(_SOURCE[item]) & situation.diggable), item)
         for item, amount in uses.items()
@@ -114,7 +115,7 @@ def _make(situation: Situation, tool: str) -> Plan | None:
         return None
     if bench.steps == 0:
         return Plan((f"make_{tool}",), f"Making {a(tool)}.")
-    stations = listing([f"the {thing}" for thing in rule.nearby])
+    stations = join([f"the {thing}" for thing in rule.nearby])
     reason = f"All for {a(tool)} is in the bag; going back to {stations}, {bench.steps} steps away."
     return Plan(situation.go_to(bench.cell), reason)
 
@@ -158,7 +159,7 @@ def _place_beside(situation: Situation, thing: str, present: tuple[str, ...]) ->
         target = situation.nearest(beside)
         if target is None:
             return None
-        stations = listing([f"the {name}" for name in present])
+        stations = join([f"the {name}" for name in present])
         return Plan(situation.go_to(target.cell), f"The {thing} has to stand by {stations}: going there.")
     return _place(situation, thing, beside)
 
