@@ -39,7 +39,8 @@ from core.types import (
     Timing,
     ToolCall,
 )
-from tests.browser.harness import Dashboard, find_chromium, open_chromium, settle
+from tests.support.browser.chromium import find_chromium, open_chromium, settle
+from tests.support.browser.dashboard import Dashboard
 
 SPEC = EpisodeSpec(seed=42, policy=PolicySpec("random"), policy_seed=1, reward=RewardConfig())
 STEPS_PER_DECISION = 2

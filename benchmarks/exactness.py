@@ -15,7 +15,7 @@ from core.env import CrafterEnv
 from core.env.rules import ACTIONS
 from core.policies import make_policy
 from core.types import EnvConfig, PolicySpec
-from tests.env.ordered_upstream import Walked, walk_both
+from tests.support.ordered_upstream import Walked, walk_both
 
 OTHER_WORLDS = (
     EnvConfig((32, 32)),

@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 
 from core.policies.tools import parse_response
-from tests.policies.test_tools_response import call, completion
-from tests.policies.test_tools_text import HOSTILE, answered
+from tests.support.model.answers import HOSTILE, answered, call, completion
 
 SIZE = 1_000_000
 REPEATS = 3

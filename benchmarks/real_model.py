@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from core.evidence import ModelTotals, model_totals
 from core.rollout import NoRecorder, run_rollout
 from core.types import Episode, EpisodeSpec, Limits, PolicySpec
-from tests.policies.llm.real_server import MODEL, NotInstalled, RealServer
+from tests.support.model.real_server import MODEL, NotInstalled, RealServer
 
 DECISIONS = 10
 DRAWS = '{"seed": 1}'

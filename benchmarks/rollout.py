@@ -23,7 +23,7 @@ from core.rewards import RewardShaper
 from core.rollout import NoRecorder, Recorder, run_episode
 from core.store import TraceStore
 from core.types import Decision, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from tests.policies.llm.server import ModelServer, calls, says
+from tests.support.model.server import ModelServer, calls, says
 
 REMEMBERED = 16
 SPEC = EpisodeSpec(

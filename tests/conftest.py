@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from core.store import TraceStore
-from tests.postgres_server import PostgresServer, missing_programs
+from tests.support.postgres_server import PostgresServer, missing_programs
 
 _numbers = count()
 

@@ -32,8 +32,8 @@ from core.settings import Settings, worker_environment
 from core.store import TraceStore
 from core.store.database import FILE_NAME
 from core.types import EpisodeError, Outcome, StopReason
-from tests.players import answer, play_model
-from tests.store.samples import START, make_decisions, make_run, record_episode
+from tests.support.model.fake_client import answer, play_model
+from tests.support.records import START, make_decisions, make_run, record_episode
 
 SCHEMA = Path(__file__).parent / "data" / "export_schema_v1.json"
 

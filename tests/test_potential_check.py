@@ -16,7 +16,7 @@ from core.rewards.potentials import POTENTIALS
 from core.rollout import NoRecorder, run_episode
 from core.scenes import pack_scenes, read_packed
 from core.types import Episode, EpisodeSpec, Limits, PolicySpec, RewardConfig, StopReason
-from tests.facts.episodes import facts_of
+from tests.support.facts import facts_of
 
 GAMMA, SCALE = 0.97, 2.5
 

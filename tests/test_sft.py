@@ -20,8 +20,8 @@ from core.policies.tools import tool_schema
 from core.rollout import run_rollout
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeSpec, Limits, Outcome, PolicySpec, StopReason
-from tests.players import answer, play_model, says
-from tests.store.samples import START, make_run, record_episode
+from tests.support.model.fake_client import answer, play_model, says
+from tests.support.records import START, make_run, record_episode
 
 DATA = Path(__file__).parent / "data"
 DIALECTS = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))

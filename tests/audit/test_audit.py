@@ -8,7 +8,7 @@ import pytest
 
 from core.audit import MOST_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
 from core.types import Decision, Episode, RewardConfig, StateFacts, StopReason
-from tests.audit.episodes import DEFAULT, Story, To, played
+from tests.support.audit_episodes import DEFAULT, Story, To, played
 
 FARMED = {
     "water": {"collect_drink"},

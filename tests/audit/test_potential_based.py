@@ -10,7 +10,7 @@ from core.audit.trail import TINY
 from core.audit.worth import lap_pay
 from core.rewards.potentials import POTENTIALS
 from core.types import RewardConfig
-from tests.audit.episodes import Story, To
+from tests.support.audit_episodes import Story, To
 
 GAMMAS = (1.0, 0.99, 0.5, 0.0)
 FARMING = {"paying_loop", "standing_still", "one_component", "no_change"}

@@ -10,7 +10,7 @@ from core.audit import AuditThresholds, audit_config, why_no_config_alert
 from core.errors import InvalidReward
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
-from tests.audit.episodes import DEFAULT
+from tests.support.audit_episodes import DEFAULT
 
 CONFIGS = [
     DEFAULT,

@@ -14,7 +14,7 @@ from core.errors import InvalidInput
 from core.rewards import STRATEGIES
 from core.rewards.base import Change, NoParams, Strategy
 from core.types import RewardComponent, RewardConfig
-from tests.audit.episodes import Story, To
+from tests.support.audit_episodes import Story, To
 
 UPSIDE_DOWN = RewardConfig("potential_based", params={"scale": -1.0})
 BY_NAME = {loop.name: loop for loop in LOOPS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.audit.trail import MOST_EVIDENCE, Trail, most_telling, runs, span
-from tests.audit.episodes import Story, To, played
+from tests.support.audit_episodes import Story, To, played
 
 STEP = To()
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.audit.unlocks import paid_beside, pay_beside, pay_for
 from core.types import Decision, RewardBreakdown, RewardComponent, RewardConfig
-from tests.audit.episodes import DEFAULT, Story, To
+from tests.support.audit_episodes import DEFAULT, Story, To
 
 WOOD = To({"wood": 1}, "collect_wood")
 

@@ -10,7 +10,7 @@ from core.audit.crafter import LOOPS, UNLOCKS
 from core.audit.worth import lap_pay, unlock_worth, unlocks_pay
 from core.env.rules import ACHIEVEMENTS
 from core.rewards import RewardConfig
-from tests.audit.episodes import DEFAULT
+from tests.support.audit_episodes import DEFAULT
 
 BY_NAME = {loop.name: loop for loop in LOOPS}
 

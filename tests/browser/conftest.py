@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
-from tests.browser.harness import Dashboard, find_chromium, open_chromium
+from tests.support import ROOT
+from tests.support.browser.chromium import find_chromium, open_chromium
+from tests.support.browser.dashboard import Dashboard
 
-ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "artifacts" / "screenshots"
 _PATIENCE_MS = 30_000  # a busy machine is slow, not wrong
 _OWN_ADDRESSES = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
@@ -90,7 +91,7 @@ def open_page(contexts: Contexts) -> Iterator[Callable[..., Page]]:
 @pytest.fixture(scope="module")
 def player_app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
     """A page with nothing but the player and what it reports."""
-    with Dashboard(tmp_path_factory.mktemp("player"), app="tests/browser/apps/player_app.py") as dashboard:
+    with Dashboard(tmp_path_factory.mktemp("player"), app="tests/support/browser/player_app.py") as dashboard:
         yield dashboard
 
 

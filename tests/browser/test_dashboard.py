@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from core.settings import Settings
 from core.store import EpisodeFilter, EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
-from tests.browser.harness import Dashboard, settle
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000

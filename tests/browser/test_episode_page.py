@@ -13,7 +13,8 @@ from core.rollout import run_rollout
 from core.settings import Settings
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, Run
-from tests.browser.harness import Dashboard, settle
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
 
 EPISODE = "a" * 32
 SPEC = EpisodeSpec(42, PolicySpec("scripted"), 1, limits=Limits(max_steps=60), engine_version=ENGINE_VERSION)

@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from core.env.rules import ACHIEVEMENTS
-from tests.browser.harness import Dashboard, settle
-from tests.browser.harness.lab import choose, edit_cell, record_pair, type_into_cell
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
+from tests.support.browser.reward_table import choose, edit_cell, record_pair, type_into_cell
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000

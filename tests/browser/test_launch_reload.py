@@ -10,8 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.rewards import checked
 from core.types import RewardConfig
-from tests.browser.harness import Dashboard, settle
-from tests.browser.harness.lab import choose, record_pair
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
+from tests.support.browser.reward_table import choose, record_pair
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000

@@ -14,7 +14,8 @@ from core.rollout import run_rollout
 from core.settings import Settings
 from core.store import DecisionSummary, TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from tests.browser.harness import Dashboard, settle
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
 
 OpenPage = Callable[..., Page]
 

@@ -14,9 +14,10 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 from core.settings import Settings
 from core.store import EpisodeFilter, EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
-from tests.browser.harness import Dashboard, settle
-from tests.pages.model_episodes import EPISODE, RUN, record, thinks
-from tests.policies.llm.server import ModelServer, says
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
+from tests.support.model.episodes import EPISODE, RUN, record, thinks
+from tests.support.model.server import ModelServer, says
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000

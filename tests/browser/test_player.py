@@ -14,8 +14,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.apps.player_app import HOSTILE, walk
-from tests.browser.harness import Dashboard, settle
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
+from tests.support.browser.player_app import HOSTILE, walk
 
 OpenPage = Callable[..., Page]
 SaveScreenshot = Callable[[Page, str], Path]

@@ -13,8 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.settings import Settings
 from core.store import TraceStore
-from tests.browser.harness import Dashboard, settle
-from tests.browser.harness.lab import click_cell, edit_cell, record_pair
+from tests.support.browser.chromium import settle
+from tests.support.browser.dashboard import Dashboard
+from tests.support.browser.reward_table import click_cell, edit_cell, record_pair
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.env import CrafterEnv
-from core.env.snapshot import pack_snapshot, unpack_snapshot
-from core.env.state import WorldState
+from core.env.snapshot import pack_snapshot
 from core.types import EnvConfig
-
-SEED = 42
-
-Change = Callable[[WorldState], WorldState]
-EnvMaker = Callable[..., CrafterEnv]
-
-
-@functools.cache
-def first_snapshot() -> bytes:
-    """The first world of SEED after reset."""
-    env = CrafterEnv()
-    env.reset(seed=SEED)
-    return env.snapshot()
-
-
-def first_state() -> WorldState:
-    """The same, as values."""
-    return unpack_snapshot(first_snapshot(), EnvConfig())
+from tests.support.worlds import Change, EnvMaker, first_state
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import pytest
 from core.env import CrafterEnv
 from core.env.render import Painter
 from core.env.rules import ACTIONS
-from tests.env.conftest import EnvMaker
-from tests.env.test_player import beside_a_table
+from tests.support.worlds import EnvMaker, beside_a_table
 
 COPIES: list[Callable[[CrafterEnv], CrafterEnv]] = [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
 

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ import pytest
 
 from core.env import CrafterEnv
 from core.env.rules import ACTIONS
-from tests.env.conftest import EnvMaker
+from tests.support import ROOT
+from tests.support.worlds import EnvMaker
 
-ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests" / "data"
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "engine_digests.json").read_text())
 RECORDED: list[dict[str, Any]] = json.loads((DATA / "recorded_by_0_1_0.json").read_text())["episodes"]

@@ -12,7 +12,7 @@ import pytest
 
 from core.env.digest import Digests, digests
 from core.env.state import ARROW, COW, PLAYER, Chunk, GeneratorState, PlayerState, Thing, WorldState
-from tests.env.conftest import EnvMaker, first_state
+from tests.support.worlds import EnvMaker, first_state
 
 # A world of 3 x 2 cells that no game would reach, with every value different from its neighbours.
 STATE = WorldState(

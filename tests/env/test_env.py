@@ -15,7 +15,7 @@ from core.env.rules import ACHIEVEMENTS, ACTIONS, INITIAL_ITEM
 from core.env.state import WorldState
 from core.errors import EngineError, InvalidConfig, InvalidInput, InvalidSeeds
 from core.types import EnvConfig
-from tests.env.conftest import SEED, EnvMaker
+from tests.support.worlds import SEED, EnvMaker
 
 SMALL = {"area": (16, 16), "length": 50}
 INFO_KEYS = {"inventory", "achievements", "discount", "semantic", "player_pos", "reward"}

@@ -12,7 +12,7 @@ import pytest
 
 from core.env.noise import Noise
 from core.types import EnvConfig
-from tests.env.ordered_upstream import walk_both
+from tests.support.ordered_upstream import walk_both
 
 
 def _random_actions(seed: int, steps: int) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from core.env.observation import NEAREST_KINDS, as_text, find_nearest, local_names
 from core.env.rules import SEMANTIC_IDS
 from core.env.state import Chunk, WorldState
-from tests.env.conftest import EnvMaker, first_state
+from tests.support.worlds import EnvMaker, first_state
 
 
 def test_the_nearest_of_each_kind_is_the_nearest() -> None:

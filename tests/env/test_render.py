@@ -12,8 +12,8 @@ from core.env.render import textures
 from core.env.state import Chunk, WorldState
 from core.errors import InvalidConfig
 from core.types import EnvConfig
-from tests.env.conftest import SEED, EnvMaker
-from tests.env.ordered_upstream import OrderedUpstream
+from tests.support.ordered_upstream import OrderedUpstream
+from tests.support.worlds import SEED, EnvMaker
 
 
 def _in_the_corner(state: WorldState) -> WorldState:

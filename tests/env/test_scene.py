@@ -9,7 +9,7 @@ import numpy as np
 from core.env.scene import scene_of, texture_of
 from core.env.state import ARROW, COW, PLANT, PLAYER, Thing, WorldState
 from core.types import Sprite
-from tests.env.conftest import EnvMaker, first_state
+from tests.support.worlds import EnvMaker, first_state
 
 GRID = (9, 7)
 

@@ -21,7 +21,7 @@ from core.env.snapshot import pack_snapshot, unpack_snapshot
 from core.env.state import ARROW, PLANT, SKELETON, ZOMBIE, Chunk, Thing, WorldState
 from core.errors import InvalidSeeds, InvalidSnapshot
 from core.types import EnvConfig
-from tests.env.conftest import EnvMaker, first_snapshot, first_state
+from tests.support.worlds import EnvMaker, first_snapshot, first_state
 
 CONFIG = EnvConfig()
 HEADER = 23  # bytes before the zstd frame

@@ -7,36 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from core.facts import INVENTORY, UNLOCK, EpisodeFacts, FactsWriter
+from core.facts import INVENTORY, UNLOCK
 from core.facts.columns import FactColumns
 from core.types import StateFacts
-
-ITEMS = ("health", "wood", "drink", "wood_pickaxe", "iron_sword")
-ACHIEVEMENTS = ("collect_wood", "collect_drink", "wake_up", "place_table")
-
-
-def random_states(draw: random.Random, count: int) -> list[StateFacts]:
-    """As Crafter's own: inventory moves up and down, achievements and counts only up."""
-    counts = dict.fromkeys(ACHIEVEMENTS, 0)
-    states: list[StateFacts] = []
-    for _ in range(count):
-        counts = {name: n + (draw.random() < 0.2) * draw.randrange(1, 3) for name, n in counts.items()}
-        states.append(
-            StateFacts(
-                achievements={name: n > 0 for name, n in counts.items()},
-                inventory={name: draw.randrange(10) for name in ITEMS},
-                achievement_counts=dict(counts),
-            )
-        )
-    return states
-
-
-def facts_of(states: list[StateFacts], draw: random.Random, *, foreseen_end: bool = False) -> EpisodeFacts:
-    writer = FactsWriter()
-    for at, (before, after) in enumerate(zip(states, states[1:], strict=False)):
-        unlocked = [name for name, has in after.achievements.items() if has and not before.achievements[name]]
-        writer.add(before, after, unlocked, env_reward=draw.choice([0.0, 1.0, -0.1]), step_end=at + 1)
-    return writer.facts(foreseen_end=foreseen_end)
+from tests.support.facts import ACHIEVEMENTS, ITEMS, facts_of_states, random_states
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +22,7 @@ def episodes() -> list[list[StateFacts]]:
 @pytest.fixture(scope="module")
 def columns(episodes: list[list[StateFacts]]) -> FactColumns:
     draw = random.Random(4)
-    return FactColumns([facts_of(states, draw, foreseen_end=len(states) > 2) for states in episodes])
+    return FactColumns([facts_of_states(states, draw, foreseen_end=len(states) > 2) for states in episodes])
 
 
 def test_episodes_stand_one_after_the_other_also_empty_ones(columns: FactColumns):

@@ -11,7 +11,7 @@ from core import jobs
 from core.settings import Settings
 from core.slots import Slot, known_slot_paths
 from core.store import TraceStore
-from tests.jobs.launches import wait_for
+from tests.support.launches import wait_for
 
 
 @pytest.fixture

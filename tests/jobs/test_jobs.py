@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,8 @@ from core.settings import Settings, worker_environment
 from core.slots import Slot, SlotRecord, SlotState, known_slot_paths, slot_paths
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus, StopReason
-from tests.jobs.launches import (
+from tests.support import ROOT
+from tests.support.launches import (
     endless,
     none_left,
     process_on,
@@ -27,8 +27,6 @@ from tests.jobs.launches import (
     wait_until_moving,
     wait_until_over,
 )
-
-ROOT = Path(__file__).parent.parent.parent
 
 LAUNCH_AND_EXIT_AT_ONCE = """
 from core import jobs

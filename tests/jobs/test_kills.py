@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from core import jobs
 from core.settings import Settings, worker_environment
@@ -19,9 +18,9 @@ from core.slots import Slot, read_record, slot_paths, worker_name
 from core.store import EpisodeFilter, TraceStore
 from core.store.database import sqlite_driver
 from core.types import EpisodeStatus
-from tests.jobs.launches import SMALL_WORLD, endless, run_of, wait_for, wait_until_over
+from tests.support import ROOT
+from tests.support.launches import SMALL_WORLD, endless, run_of, wait_for, wait_until_over
 
-ROOT = Path(__file__).parent.parent.parent
 KILLS = 50
 
 # Real workers without the second that each would need for its imports: forked from a process that has done them.

@@ -29,8 +29,8 @@ from core.types import (
     Run,
     StopReason,
 )
-from tests.jobs.launches import wait_for, wait_until_over
-from tests.policies.llm.server import ModelServer, Reply, calls, dribbles, holds, says
+from tests.support.launches import wait_for, wait_until_over
+from tests.support.model.server import ModelServer, Reply, calls, dribbles, holds, says
 
 KEY = "sk-9dZq83hT5vKp21xWmBJ7"  # no word in it, as six characters of one may stand anywhere
 KEY_NAME = "A_MODELS_KEY"

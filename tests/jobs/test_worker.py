@@ -9,7 +9,6 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,17 +20,9 @@ from core.store import EpisodeSummary, TraceStore
 from core.store.database import sqlite_driver
 from core.types import EpisodeStatus, Run, StopReason
 from core.worker import Heartbeat
-from tests.jobs.launches import (
-    endless,
-    process_on,
-    run_of,
-    short,
-    wait_for,
-    wait_until_moving,
-    wait_until_over,
-)
+from tests.support import ROOT
+from tests.support.launches import endless, process_on, run_of, short, wait_for, wait_until_moving, wait_until_over
 
-ROOT = Path(__file__).parent.parent.parent
 WORKER = [sys.executable, "-m", "core.worker"]
 GROWTH_BYTES = 400_000
 

@@ -14,9 +14,15 @@ from core.env.rules import ENGINE_VERSION
 from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import TraceStore
-from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-
-ROOT = Path(__file__).parent.parent.parent
+from core.types import (
+    EpisodeSpec,
+    Limits,
+    PolicySpec,
+    QueuedEpisode,
+    RewardConfig,
+    Run,
+)
+from tests.support import ROOT
 
 
 @pytest.fixture
@@ -76,3 +82,9 @@ def recorded(data_dir: Path, recorded_folder: Path) -> Iterator[TraceStore]:
 def charts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No browser is here to say that a frame is painted, and charts wait for that in a window's first run."""
     monkeypatch.setattr("pages.components.episode_view.is_first_look", lambda: False)
+
+
+@pytest.fixture
+def empty(data_dir: Path):
+    with TraceStore.from_settings(load_settings()) as store:
+        yield store

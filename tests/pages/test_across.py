@@ -20,7 +20,7 @@ from core.statistics import crafter_score
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.lab.across_view import _SECTIONS as SECTIONS
-from tests.pages.conftest import ROOT
+from tests.support import ROOT
 
 APP = '''
 """The router, with a page that shows nothing but this view."""

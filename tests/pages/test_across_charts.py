@@ -47,7 +47,7 @@ from pages.components.lab.across_words import (
     with_interval,
 )
 from pages.components.lab.player_colours import player_colour, player_places
-from tests.statistics.samples import played
+from tests.support.statistics_samples import played
 
 HOSTILE = '<a href="http://example.org">x</a>'
 DRAW = np.random.default_rng(3)

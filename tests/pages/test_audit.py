@@ -13,9 +13,9 @@ from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from tests.pages.conftest import ROOT
-from tests.pages.lab_episodes import HONEST as HONEST_CHANGES
-from tests.pages.lab_episodes import record_changes
+from tests.support import ROOT
+from tests.support.lab_episodes import HONEST as HONEST_CHANGES
+from tests.support.lab_episodes import record_changes
 
 FARMED, HONEST = "a" * 32, "b" * 32
 

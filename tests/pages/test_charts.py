@@ -22,7 +22,7 @@ from pages.components.charts import (
 )
 from pages.components.component_colours import component_colour
 from pages.components.figure import Theme
-from tests.pages.test_cursor import DECISIONS, decision
+from tests.support.records import DECISIONS, decision_summary
 
 PARTS = (
     RewardComponent("achievement", "collect_wood", 1, 1.0, 1.0),
@@ -98,7 +98,7 @@ def test_a_long_or_broken_name_is_cut_before_it_is_drawn():
 
 
 def test_a_column_of_a_long_episode_shows_its_slowest_decision():
-    decisions = [decision(index, index, index + 1) for index in range(1_000)]
+    decisions = [decision_summary(index, index, index + 1) for index in range(1_000)]
     decisions[503] = replace(decisions[503], inference_ms=80.0)
     figure, size = timing_strip(decisions, current=10, theme="light")
     assert size == 5
@@ -115,12 +115,16 @@ def test_a_short_episode_has_a_column_for_each_decision():
 
 def asked(index: int, *, waited_ms: float | None, parse_ms: float | None) -> DecisionSummary:
     """A decision of a model, 100 ms of inference long."""
-    made = decision(index, index, index + 1)
+    made = decision_summary(index, index, index + 1)
     return replace(made, inference_ms=100.0, model_calls=1, waited_ms=waited_ms, parse_ms=parse_ms)
 
 
 def test_the_strip_splits_all_decisions_of_a_model():
-    decisions = [asked(0, waited_ms=0.0, parse_ms=1.5), asked(1, waited_ms=60.0, parse_ms=2.0), decision(2, 2, 3)]
+    decisions = [
+        asked(0, waited_ms=0.0, parse_ms=1.5),
+        asked(1, waited_ms=60.0, parse_ms=2.0),
+        decision_summary(2, 2, 3),
+    ]
     figure, _ = timing_strip(decisions, current=0, theme="light")
     parts = {trace.name: list(trace.y) for trace in traces(figure) if trace.name}
     assert list(parts) == ["inference", "waiting", "parsing", "environment", "overhead", "storing"]
@@ -144,7 +148,7 @@ def test_the_strip_of_other_policies_has_no_parts_of_a_model():
 
 
 def test_the_bar_of_a_decision_has_every_part_of_its_episode_in_its_legend():
-    figure = decision_timing(decision(0, 0, 1), "light", of_model=True)
+    figure = decision_timing(decision_summary(0, 0, 1), "light", of_model=True)
     names = [trace.name for trace in traces(figure)]
     assert names == ["inference", "waiting", "parsing", "environment", "overhead", "storing"]
     assert set(names) <= set(COLOURS)

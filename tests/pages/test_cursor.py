@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.store import DecisionSummary
 from pages.components.cursor import Cursor, cursor_at, decision_at_frame, frame_from_text, frame_of_decision
-
-
-def decision(index: int, start: int, end: int) -> DecisionSummary:
-    return DecisionSummary(index, start, end, 0.0, 0.0, end > start, None, (), 1.0, 1.0, 0.0, None, ())
-
-
-# three steps, one step, two steps, and one that failed without a step
-DECISIONS = (decision(0, 0, 3), decision(1, 3, 4), decision(2, 4, 6), decision(3, 6, 6))
+from tests.support.records import DECISIONS, decision_summary
 
 
 def test_a_frame_shows_the_decision_whose_step_led_to_it():
@@ -32,7 +24,7 @@ def test_a_decision_without_a_step_is_shown_for_as_long_as_it_is_picked_and_the_
 
 
 def test_an_episode_whose_only_decision_failed_shows_it():
-    assert decision_at_frame((decision(0, 0, 0),), 0) == 0
+    assert decision_at_frame((decision_summary(0, 0, 0),), 0) == 0
 
 
 def test_no_decision_is_shown_where_there_is_none():

@@ -13,9 +13,9 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.store.database import sqlite_driver
 from core.types import RewardConfig
-from tests.pages.conftest import ROOT
-from tests.pages.lab_episodes import DEFAULTS, HONEST, record_changes
-from tests.store.samples import make_run, record_episode
+from tests.support import ROOT
+from tests.support.lab_episodes import DEFAULTS, HONEST, record_changes
+from tests.support.records import make_run, record_episode
 
 LOST = "lost0001"
 THREE = ("honest01", LOST, "honest02")

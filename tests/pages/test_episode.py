@@ -12,17 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 from core.env import CrafterEnv
 from core.env.observation import Observation
-from core.env.rules import ENGINE_VERSION
 from core.policies import make_policy
 from core.rewards import RewardShaper
 from core.rollout import run_episode
-from core.settings import load_settings
 from core.store import TraceStore
 from core.types import (
     Decision,
     DroppedAction,
-    EpisodeSpec,
-    Limits,
     PolicyReply,
     PolicySpec,
     QueuedEpisode,
@@ -32,46 +28,13 @@ from core.types import (
 )
 from pages.components.episode_view import is_first_look
 from pages.components.sentences import reward_sentence
-from tests.pages.conftest import ROOT
+from tests.support.episode_page import SCRIPTED, button, go_to, markdown, only_queued, opened, selector, spec_of, texts
 
-SCRIPTED = "1" * 32
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png"> **bold**'
-
-
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at = at.switch_page("pages/episode.py").run()
-    assert not at.exception
-    return at
-
-
-def texts(at: AppTest) -> list[str]:
-    return [element.value for element in at.text]
-
-
-def markdown(at: AppTest) -> str:
-    """Everything on the page that is read as Markdown or HTML."""
-    plain = [element.value for kind in (at.markdown, at.caption, at.subheader, at.title) for element in kind]
-    return "\n".join([*plain, *(str(element.proto) for kind in ("html", "badge") for element in at.get(kind))])
 
 
 def metrics(at: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in at.metric}
-
-
-def selector(at: AppTest):
-    return next(box for box in at.number_input if (box.key or "").startswith("decision-"))
-
-
-def go_to(at: AppTest, decision: int | None) -> None:
-    selector(at).set_value(decision)
-    next(b for b in at.button if (b.key or "").startswith("go-")).click().run()
-
-
-def button(at: AppTest, key: str):
-    return next(b for b in at.button if b.key == key)
 
 
 def on_tab(at: AppTest, name: str) -> AppTest:
@@ -79,18 +42,6 @@ def on_tab(at: AppTest, name: str) -> AppTest:
     at.run()
     assert not at.exception
     return at
-
-
-def only_queued(store: TraceStore, spec: EpisodeSpec, episode_id: str = "a" * 32) -> QueuedEpisode:
-    queued = QueuedEpisode(episode_id, spec)
-    store.create_run(Run("e" * 32, datetime.now(UTC), (queued,)))
-    return queued
-
-
-def spec_of(**changes: object) -> EpisodeSpec:
-    limits = Limits(max_steps=20, max_decisions=20)
-    values: dict[str, object] = {"policy": PolicySpec("random"), "limits": limits, "engine_version": ENGINE_VERSION}
-    return EpisodeSpec(seed=3, policy_seed=1, **values | changes)  # pyright: ignore
 
 
 class Hostile:
@@ -113,12 +64,6 @@ class Hostile:
 
     def close(self) -> None:
         pass
-
-
-@pytest.fixture
-def empty(data_dir: Path):
-    with TraceStore.from_settings(load_settings()) as store:
-        yield store
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from core.rescore import score
 from core.rollout import NoRecorder, run_rollout
 from core.types import Episode, RewardConfig
 from pages.components.lab.example import PLAYERS, SEEDS, run_of
-from tests.facts.episodes import facts_of
+from tests.support.facts import facts_of
 
 DEFAULTS = RewardConfig("per_achievement")
 NO_PAY = replace(DEFAULTS, achievement_count_weights=DEFAULTS.achievement_count_weights | {"collect_drink": 0.0})

@@ -21,9 +21,9 @@ from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus
 from pages.components import export_files
 from pages.components.export_files import count_examples, episodes_zip, examples_file
-from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import EPISODE, record, says_nothing_to_do, thinks
-from tests.policies.llm.server import says
+from tests.support import ROOT
+from tests.support.model.episodes import EPISODE, record, says_nothing_to_do, thinks
+from tests.support.model.server import says
 
 
 @pytest.fixture

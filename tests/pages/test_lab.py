@@ -26,9 +26,9 @@ from core.types import Limits
 from pages.components.chart_download import Table
 from pages.components.lab import pairs, why
 from pages.components.lab.editor import LAB
-from tests.pages.conftest import ROOT
-from tests.pages.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
-from tests.store.samples import make_run, record_episode
+from tests.support import ROOT
+from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
+from tests.support.records import make_run, record_episode
 
 DRINK = "lab_pays_achievement_count_collect_drink_"  # and what else sets the field apart
 NO_DRINK = RewardConfig(

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import TraceStore
-from tests.pages.conftest import ROOT
-from tests.pages.lab_episodes import HONEST, record_changes
-from tests.store.samples import make_run
+from tests.support import ROOT
+from tests.support.lab_episodes import HONEST, record_changes
+from tests.support.records import make_run
 
 
 @pytest.fixture

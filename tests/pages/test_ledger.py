@@ -28,8 +28,8 @@ from pages.components.ledger_charts import (
 from pages.components.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
 from pages.components.sentences import paid_sentence
 from pages.components.track import Track
-from tests.pages.test_cursor import decision
-from tests.pages.test_episode import SCRIPTED, button, go_to, markdown, opened, selector, texts
+from tests.support.episode_page import SCRIPTED, button, go_to, markdown, opened, selector, texts
+from tests.support.records import decision_summary
 
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png">'
 
@@ -148,7 +148,7 @@ def paid(*parts: RewardComponent, by: float = 1.0) -> RewardBreakdown:
 
 def track_of(breakdowns: list[RewardBreakdown]) -> Track:
     decisions = tuple(
-        replace(decision(at, at, at + 1), reward=each.total, env_reward=0.1 * (at % 3))
+        replace(decision_summary(at, at, at + 1), reward=each.total, env_reward=0.1 * (at % 3))
         for at, each in enumerate(breakdowns)
     )
     return Track(None, decisions, None, "", (), {}, (), (), None, tuple(breakdowns))

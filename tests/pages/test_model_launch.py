@@ -16,9 +16,9 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.types import Budget, ModelProfile
 from pages.components.model_estimate import share_of_budget
-from tests.pages.test_launch import address, checked, described, errors, link, summary
-from tests.pages.test_launch import opened as opened_on
-from tests.policies.llm.server import ModelServer, calls, says
+from tests.support.launch_page import address, checked, described, errors, link, summary
+from tests.support.launch_page import opened as opened_on
+from tests.support.model.server import ModelServer, calls, says
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
 

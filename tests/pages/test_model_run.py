@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import EpisodeSpent, TraceStore
-from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import HOSTILE, KEY, RUN, record, thinks
-from tests.policies.llm.server import says
+from tests.support import ROOT
+from tests.support.model.episodes import HOSTILE, KEY, RUN, record, thinks
+from tests.support.model.server import says
 
 
 def opened() -> AppTest:

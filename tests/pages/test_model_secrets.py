@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 from core.settings import load_settings, secret
 from core.store import DecisionSummary, TraceStore
 from core.types import ModelProfile
-from tests.jobs.launches import wait_until_over
-from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import EPISODE, KEY, RUN, record, thinks
-from tests.pages.test_launch import address, checked, described
-from tests.pages.test_launch import opened as opened_launch
-from tests.policies.llm.server import ModelServer, Reply, calls, says
+from tests.support import ROOT
+from tests.support.launch_page import address, checked, described
+from tests.support.launch_page import opened as opened_launch
+from tests.support.launches import wait_until_over
+from tests.support.model.episodes import EPISODE, KEY, RUN, record, thinks
+from tests.support.model.server import ModelServer, Reply, calls, says
 
 KEY_NAME = "A_MODELS_KEY"
 

@@ -18,10 +18,10 @@ from core.store import TraceStore
 from core.types import Attempt, Decision
 from pages.components.model_words import attempts_in_words, kinds_in_words, usd
 from pages.components.sent_picture import SentPicture, picture_of
-from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks
-from tests.policies.llm.server import Reply, says
-from tests.store.samples import make_run, record_episode
+from tests.support import ROOT
+from tests.support.model.episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks
+from tests.support.model.server import Reply, says
+from tests.support.records import make_run, record_episode
 
 CODES = "\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe\x7f"
 SEEN = r"\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe\x7f"

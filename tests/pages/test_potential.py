@@ -14,7 +14,7 @@ from core.store import TraceStore
 from core.types import Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.potential_chart import MOST_COLUMNS, is_cut, potential_chart
 from pages.components.potential_panel import verdict
-from tests.pages.test_episode import SCRIPTED, button, opened, selector, spec_of, texts
+from tests.support.episode_page import SCRIPTED, button, opened, selector, spec_of, texts
 
 SHAPED = "9" * 32
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from core.store import TraceStore
-from tests.pages.conftest import ROOT
-from tests.pages.test_episode import SCRIPTED, empty, only_queued, spec_of, texts
+from tests.pages.conftest import empty
+from tests.support import ROOT
+from tests.support.episode_page import SCRIPTED, only_queued, spec_of, texts
 
 __all__ = ["empty"]
 

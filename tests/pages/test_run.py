@@ -18,9 +18,9 @@ from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.cursor import Cursor
 from pages.components.live import Played, episode_name, played_by, progress_of, stage
-from tests.pages.conftest import ROOT
-from tests.pages.model_episodes import EPISODE, RUN, record, says_nothing_to_do
-from tests.policies.llm.server import says
+from tests.support import ROOT
+from tests.support.model.episodes import EPISODE, RUN, record, says_nothing_to_do
+from tests.support.model.server import says
 
 RECORDED_RUN = "f" * 32
 

@@ -13,8 +13,7 @@ from pages.components.sentences import (
     steps_phrase,
     timing_sentence,
 )
-from tests.pages.states import state_with
-from tests.pages.test_cursor import decision as summary
+from tests.support.records import decision_summary, state_with
 
 BEFORE = StateFacts({"collect_wood": False}, {"health": 9, "wood": 0}, {"collect_wood": 0})
 AFTER = StateFacts({"collect_wood": True}, {"health": 7, "wood": 1}, {"collect_wood": 1})
@@ -100,18 +99,18 @@ def test_the_environment_reward_is_explained_by_crafters_own_rule():
 
 
 def test_steps_are_numbered_as_the_player_counts_them():
-    assert steps_phrase(summary(0, 11, 16)) == "steps 12–16"
-    assert steps_phrase(summary(0, 11, 12)) == "step 12"
-    assert steps_phrase(summary(0, 11, 11)) == "no step"
+    assert steps_phrase(decision_summary(0, 11, 16)) == "steps 12–16"
+    assert steps_phrase(decision_summary(0, 11, 12)) == "step 12"
+    assert steps_phrase(decision_summary(0, 11, 11)) == "no step"
 
 
 def test_times_are_said_with_their_units():
-    assert timing_sentence(summary(4, 0, 1)) == (
+    assert timing_sentence(decision_summary(4, 0, 1)) == (
         "Decision 4 took 2.00 ms: inference 1.00 ms, environment 1.00 ms, overhead 0.00 ms, storing n/a"
     )
-    asked = replace(summary(4, 0, 1), inference_ms=900.0, model_calls=2, waited_ms=500.0, parse_ms=1.5)
+    asked = replace(decision_summary(4, 0, 1), inference_ms=900.0, model_calls=2, waited_ms=500.0, parse_ms=1.5)
     assert timing_sentence(asked) == (
         "Decision 4 took 901 ms: inference 398 ms, waiting 500 ms, parsing 1.50 ms, environment 1.00 ms, "
         "overhead 0.00 ms, storing n/a"
     )
-    assert "waiting n/a, parsing n/a" in timing_sentence(summary(4, 0, 1), of_model=True)
+    assert "waiting n/a, parsing n/a" in timing_sentence(decision_summary(4, 0, 1), of_model=True)

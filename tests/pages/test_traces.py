@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.store import EpisodePage, TraceStore
 from core.types import QueuedEpisode, Run
-from tests.pages.conftest import ROOT
+from tests.support import ROOT
 
 
 def opened(**query: str) -> AppTest:

@@ -15,7 +15,7 @@ from core.env.rules import ACTIONS, DAY_LENGTH, SEMANTIC_IDS
 from core.errors import InvalidConfig
 from core.policies import POLICIES, Policy, make_policy
 from core.types import Episode, PolicySpec
-from tests.audit.episodes import played
+from tests.support.audit_episodes import played
 
 FARMED = {"water": "collect_drink", "sapling": "place_plant", "stone": "place_stone"}
 SEED, STEPS = 1, 1_000

@@ -10,20 +10,12 @@ import pytest
 
 from core.policies.tools import ParsedResponse, Usage, parse_response
 from core.types import ModelCall
+from tests.support.model.answers import call, completion
 
 DATA = Path(__file__).parent.parent / "data"
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))
 
 GOOD = '{"actions": ["move_up", "do"]}'
-
-
-def call(arguments: Any, name: Any = "interact", call_id: str = "call_1") -> dict[str, Any]:
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def completion(*calls: Any, finish: str | None = "tool_calls", **message: Any) -> dict[str, Any]:
-    message = {"role": "assistant", "content": None, "tool_calls": list(calls), **message}
-    return {"id": "r1", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
 
 
 def parsed(body: Any, *, status: Any = 200, headers: Any = None, **options: Any) -> ParsedResponse:

@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.policies.tools import ParsedResponse, parse_response
+from tests.support.model.answers import CALL, HOSTILE, answered
 
 ARGUMENTS = '{"actions": ["move_up", "do"]}'
-CALL = '{"name": "interact", "arguments": {"actions": ["move_up", "do"]}}'
-
-
-def answered(content: Any, *, finish: str | None = "stop", **message: Any) -> ParsedResponse:
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": finish}
-    return parse_response({"status": 200, "headers": {}, "body": {"choices": [choice]}})
 
 
 ONE_CALL = {
@@ -243,32 +237,6 @@ def test_words_about_calls_are_no_calls(content: Any):
 )
 def test_a_tool_that_was_not_offered_is_an_error_in_text_too(content: str):
     assert (answered(content).error_kind, answered(content).actions) == ("unknown_tool", ())
-
-
-HOSTILE = {
-    "tags": "<tool_call>",
-    "thinking": "<think>",
-    "open and closed": "<think></think>",
-    "braces": "{",
-    "brackets on lines": "[\n",
-    "nested": '{"name":',
-    "nested lists": '{"name": [1, 1, 1, 1, ',
-    "fences": "```",
-    "parameters": "<function=interact><parameter=",
-    "pairs": "<tool_call>interact <arg_key>",
-    "quotes": '<tool_call>{"\\"',
-    "invocations": '<invoke name="interact">',
-    "python": "interact(",
-    "pythonic": "[interact(",
-    "names": "interact",
-    "recipients": "to=functions.",
-    "inputs": "Action: interact\n",
-    "underscores": "a__a-",
-    "lines of json": '{"a": 1}\n',
-    "calls": f"<tool_call>{CALL}</tool_call>",
-    "json words": "json",
-    "tokens": "[TOOL_CALLS]interact<|a|>",
-}
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())

@@ -7,7 +7,7 @@ import numpy as np
 from core.rescore import RewardArchive, as_played, score
 from core.store import TraceStore
 from core.types import RewardConfig, StopReason
-from tests.store.samples import START, make_decisions, make_run, record_episode
+from tests.support.records import START, make_decisions, make_run, record_episode
 
 
 def test_it_holds_what_is_over_and_made_a_decision(store: TraceStore):

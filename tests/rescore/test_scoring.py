@@ -20,7 +20,7 @@ from core.rescore import as_played, breakdowns, responsible, score
 from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper
 from core.rewards.base import Change, NoParams, Strategy
 from core.types import StateFacts
-from tests.facts.test_columns import ACHIEVEMENTS, ITEMS, facts_of, random_states
+from tests.support.facts import ACHIEVEMENTS, ITEMS, facts_of_states, random_states
 
 any_weight = st.floats(-5, 5, allow_nan=False).map(lambda weight: round(weight, 3))
 
@@ -64,7 +64,9 @@ def configs(strategy: str) -> st.SearchStrategy[RewardConfig]:
 def random_columns(seed: int) -> FactColumns:
     draw = random.Random(seed)
     lengths = [draw.randrange(1, 30) for _ in range(draw.randrange(1, 6))]
-    return FactColumns([facts_of(random_states(draw, n), draw, foreseen_end=draw.random() < 0.5) for n in lengths])
+    return FactColumns(
+        [facts_of_states(random_states(draw, n), draw, foreseen_end=draw.random() < 0.5) for n in lengths]
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -117,7 +119,7 @@ def test_a_strategy_without_a_form_for_columns_is_scored_all_the_same(monkeypatc
 def test_facts_give_what_the_states_themselves_give():
     draw = random.Random(8)
     states = random_states(draw, 40)
-    columns = FactColumns([facts_of(states, random.Random(1))])
+    columns = FactColumns([facts_of_states(states, random.Random(1))])
     config = RewardConfig("per_achievement", weights={"wake_up": 3.0})
     shaper = RewardShaper(config)
     straight = [shaper.score(before, after).total for before, after in zip(states, states[1:], strict=False)]

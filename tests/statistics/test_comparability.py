@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.statistics import ENDED_EARLY, REWARD, SETTINGS, differences, seed_overlap, varying_settings
 from core.types import EnvConfig, Limits, StopReason
-from tests.statistics.samples import played
+from tests.support.statistics_samples import played
 
 
 def test_episodes_that_were_played_alike_differ_in_nothing():

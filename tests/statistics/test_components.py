@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import InvalidInput
 from core.statistics import component_pay, component_table
-from tests.statistics.samples import facts
+from tests.support.statistics_samples import facts
 
 EPISODES = [
     facts(paid=[("inventory", "drink", 1.0), ("achievement", "a", 2.0)]),

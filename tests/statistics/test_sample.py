@@ -6,7 +6,7 @@ import numpy as np
 
 from core.statistics import sample_of
 from core.types import StopReason
-from tests.statistics.samples import facts, played
+from tests.support.statistics_samples import facts, played
 
 
 def test_unlocks_stand_in_the_order_of_the_achievements_and_others_do_not_count():

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InvalidInput
 from core.statistics import HUMAN, crafter_score, published_rows, summarise
-from tests.statistics.samples import sample
+from tests.support.statistics_samples import sample
 
 PUBLISHED = [row for row in published_rows() if row.success is not None]
 

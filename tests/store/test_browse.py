@@ -9,7 +9,7 @@ import pytest
 from core.errors import InvalidInput, UnknownEpisode
 from core.store import EpisodeFilter, EpisodePage, TraceStore
 from core.types import EpisodeStatus, PolicySpec
-from tests.store.samples import START, make_run, record_episode
+from tests.support.records import START, make_run, record_episode
 
 
 def ids(page: EpisodePage) -> list[str]:

@@ -25,7 +25,7 @@ from core.store.codec import (
     start_state,
 )
 from core.types import Decision, StateFacts
-from tests.store.samples import make_decisions, make_state
+from tests.support.records import make_decisions, make_state
 
 GOLDEN = Path(__file__).parent.parent / "data" / "store_payload_v1.json"
 LAYOUT = Layout.of([make_state(0, random.Random(1)).facts])

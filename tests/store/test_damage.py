@@ -15,8 +15,7 @@ from core.store import EpisodeFilter, TraceStore
 from core.store.database import sqlite_driver
 from core.store.tables import metadata
 from core.types import EnvConfig, EpisodeStatus, RewardConfig, StopReason
-from tests.store.samples import make_run, record_episode
-from tests.store.test_seeds import DESCRIPTION
+from tests.support.records import SEED_DESCRIPTION, make_run, record_episode
 
 FUZZED = 60
 SCORED = RewardConfig("per_achievement", weights={"collect_wood": 4.0})
@@ -30,7 +29,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.create_run(make_run("run-1", ["a-episode", "b-episode", "c-episode"]))
         record_episode(store, "a-episode", 6)
         store.claim_next(worker="test")
-        store.save_seed_description(DESCRIPTION)
+        store.save_seed_description(SEED_DESCRIPTION)
         store.save_reward("another", SCORED)
         store.save_scorings(SCORED, {"a-episode": 1.5})
     with closing(sqlite_driver().connect(str(file))) as connection:

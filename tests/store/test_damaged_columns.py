@@ -9,8 +9,8 @@ import pytest
 from core.errors import StoreCorrupt
 from core.store import TraceStore
 from core.types import EpisodeStatus, RewardConfig
-from tests.store.samples import make_run, record_episode
 from tests.store.test_one_damaged_row import NOT_UTF8, change, pages
+from tests.support.records import make_run, record_episode
 
 RUNS = [f"run-{number}" for number in range(4)]
 EPISODES = [f"episode-{number}" for number in range(4)]

@@ -19,8 +19,8 @@ from core.settings import Settings
 from core.store import TraceStore
 from core.store.database import Database, sqlite_driver
 from core.types import EpisodeStatus
-from tests.postgres_server import PASSWORD
-from tests.store.samples import START, make_decisions, make_run, record_episode
+from tests.support.postgres_server import PASSWORD
+from tests.support.records import START, make_decisions, make_run, record_episode
 
 
 def settings(folder: Path, db_url: str | None = None) -> Settings:

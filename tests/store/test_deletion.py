@@ -9,7 +9,7 @@ import pytest
 from core.errors import StoreError, UnknownEpisode
 from core.store import TraceStore
 from core.store.tables import metadata
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 
 def test_a_deleted_episode_is_gone_and_the_others_are_whole(store: TraceStore):

@@ -12,7 +12,7 @@ from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.store import ExchangeFilter, TraceStore
 from core.store.database import Database
 from core.store.tables import request_parts
-from tests.store.samples import START, make_decisions, make_run, record_episode
+from tests.support.records import START, make_decisions, make_run, record_episode
 
 
 @pytest.fixture

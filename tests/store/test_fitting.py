@@ -18,7 +18,7 @@ from core.facts import INVENTORY, UNLOCK, EpisodeFacts
 from core.store import TraceStore, archive
 from core.store.packs import pack, unpack
 from core.store.tables import episode_packs
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 ITS_KEY = "(SELECT id FROM episodes WHERE uuid = 'episode-1')"
 NO_PACK = f"DELETE FROM episode_packs WHERE episode_id = {ITS_KEY}"

@@ -14,7 +14,7 @@ from core.errors import StoreGone
 from core.store import TraceStore
 from core.store.database import sqlite_driver
 from core.types import EpisodeStatus
-from tests.store.samples import START, make_decisions, make_run, record_episode
+from tests.support.records import START, make_decisions, make_run, record_episode
 
 
 def removed(file: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from core.errors import UnknownEpisode
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeError, Outcome, RewardComponent, StopReason
-from tests.store.samples import START, make_decisions, make_run
+from tests.support.records import START, make_decisions, make_run
 
 NASTY = "\x00 half \ud83d '; DROP TABLE runs; -- \u202e 🙂"
 

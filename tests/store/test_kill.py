@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 from core.store import TraceStore
 from core.types import EpisodeStatus, Run
-from tests.store.samples import make_decisions, make_run
+from tests.support.records import make_decisions, make_run
 
 KILLS = 50
 DECISIONS = 60

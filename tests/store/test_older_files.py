@@ -10,7 +10,7 @@ from sqlalchemy import MetaData, insert, select
 from core.store import TraceStore
 from core.store.database import Database
 from core.store.schema import alembic_config
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 
 def as_it_was_at(revision: str, url: str, source: TraceStore) -> None:

@@ -10,7 +10,7 @@ import pytest
 from core.errors import InvalidInput, StoreCorrupt, StoreTooNew
 from core.store import EpisodeFilter, EpisodePage, TraceStore
 from core.store.database import sqlite_driver
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 NOT_UTF8 = "CAST(x'ff41' AS TEXT)"
 IDS = [f"episode-{number}" for number in range(5)]

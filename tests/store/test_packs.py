@@ -11,7 +11,7 @@ from core.store.blobs import compress, decompress
 from core.store.packs import pack, unpack
 from core.store.tables import episode_packs
 from core.types import StateFacts
-from tests.store.samples import make_decisions, make_run, record_episode
+from tests.support.records import make_decisions, make_run, record_episode
 
 
 def rows(facts: EpisodeFacts) -> list[tuple[int, int, str, int, int]]:

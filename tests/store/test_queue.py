@@ -10,7 +10,7 @@ import pytest
 from core.errors import DuplicateId, InvalidInput, UnknownEpisode
 from core.store import TraceStore
 from core.types import EpisodeError, EpisodeStatus, QueuedEpisode, StopReason
-from tests.store.samples import START, make_decisions, make_run, make_spec, record_episode
+from tests.support.records import START, make_decisions, make_run, make_spec, record_episode
 
 
 def test_episodes_are_claimed_in_the_order_in_which_they_were_launched(store: TraceStore):

@@ -32,7 +32,7 @@ from core.types import (
     Timing,
     ToolCall,
 )
-from tests.store.samples import START, make_decisions, make_run, make_state, record_episode
+from tests.support.records import START, make_decisions, make_run, make_state, record_episode
 
 FINISHED_AT = START + timedelta(seconds=9)
 

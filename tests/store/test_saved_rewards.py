@@ -13,7 +13,7 @@ from core.errors import InvalidInput
 from core.rewards import checked
 from core.store import TraceStore, runs
 from core.types import RewardConfig
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 DRY = checked(RewardConfig("per_achievement", inventory_weights={"drink": 0.0}))
 WET = checked(RewardConfig("per_achievement", inventory_weights={"drink": 1.0}))

@@ -16,7 +16,7 @@ from core.errors import StoreCorrupt, StoreTooNew
 from core.store import TraceStore
 from core.store.schema import alembic_config
 from core.store.tables import metadata
-from tests.store.samples import make_run
+from tests.support.records import make_run
 
 forks = multiprocessing.get_context("forkserver")
 forks.set_forkserver_preload(["tests.store.test_schema"])

@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from core.errors import InvalidInput
 from core.store import EpisodeSpent, TraceStore
-from tests.store.samples import START, make_decisions, make_run, record_episode
+from tests.support.records import START, make_decisions, make_run, record_episode
 
 
 @contextmanager

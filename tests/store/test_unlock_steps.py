@@ -10,8 +10,7 @@ import pytest
 from core.errors import InvalidInput
 from core.store import TraceStore
 from core.types import Difficulty, EnvConfig
-from tests.store.samples import make_run, record_episode
-from tests.store.test_seeds import DESCRIPTION
+from tests.support.records import SEED_DESCRIPTION, make_run, record_episode
 
 
 def test_each_unlock_has_the_step_that_the_whole_episode_says(store: TraceStore):
@@ -44,8 +43,8 @@ def test_more_episodes_than_a_query_may_name_are_asked_for_in_parts(sqlite_store
 
 
 def test_the_difficulty_of_worlds_that_are_described_is_known(store: TraceStore):
-    hard = replace(DESCRIPTION, seed=7, difficulty=Difficulty.HARD)
-    for description in (DESCRIPTION, hard, replace(hard, world_episode=2, difficulty=Difficulty.CUSTOM)):
+    hard = replace(SEED_DESCRIPTION, seed=7, difficulty=Difficulty.HARD)
+    for description in (SEED_DESCRIPTION, hard, replace(hard, world_episode=2, difficulty=Difficulty.CUSTOM)):
         store.save_seed_description(description)
     worlds = [(42, 1, EnvConfig()), (7, 1, EnvConfig()), (7, 2, EnvConfig()), (8, 1, EnvConfig())]
     assert store.seed_difficulties(worlds, "engine-1") == {
@@ -56,7 +55,7 @@ def test_the_difficulty_of_worlds_that_are_described_is_known(store: TraceStore)
 
 
 def test_another_environment_or_engine_has_not_described_them(store: TraceStore):
-    store.save_seed_description(DESCRIPTION)
+    store.save_seed_description(SEED_DESCRIPTION)
     assert store.seed_difficulties([(42, 1, EnvConfig(area=(32, 32)))], "engine-1") == {}
     assert store.seed_difficulties([(42, 1, EnvConfig())], "engine-2") == {}
     assert store.seed_difficulties([], "engine-1") == {}

@@ -16,7 +16,7 @@ import pytest
 
 from core.errors import CraftscopeError, StoreCorrupt, StoreGone
 from core.store import TraceStore, sqlite_wal
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 forks = multiprocessing.get_context("forkserver")
 forks.set_forkserver_preload(["tests.store.test_wal"])

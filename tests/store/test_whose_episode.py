@@ -12,7 +12,7 @@ from core.store import TraceStore
 from core.store.recorder import EpisodeRecorder
 from core.store.tables import metadata
 from core.types import Outcome, StopReason
-from tests.store.samples import START, make_decisions, make_run
+from tests.support.records import START, make_decisions, make_run
 
 OUTCOME = Outcome(StopReason.MAX_STEPS, START + timedelta(seconds=9))
 INITIAL, DECISIONS = make_decisions(4)

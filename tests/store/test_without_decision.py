@@ -7,7 +7,7 @@ import pytest
 from core.errors import InvalidInput
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus, PolicySpec, StopReason
-from tests.store.samples import make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 SCRIPTED = PolicySpec("scripted")
 

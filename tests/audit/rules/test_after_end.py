@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.audit import Alert, AuditThresholds, audit
-from tests.audit.episodes import Story, To
+from tests.support.audit_episodes import Story, To
 
 DRINK = To({}, "collect_drink")
 

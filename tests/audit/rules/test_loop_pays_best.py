@@ -12,7 +12,7 @@ from core.errors import InvalidReward
 from core.rewards import STRATEGIES
 from core.rewards.base import Change, NoParams, Strategy
 from core.types import RewardComponent, RewardConfig
-from tests.audit.episodes import DEFAULT
+from tests.support.audit_episodes import DEFAULT
 
 
 def found(config: RewardConfig, **thresholds: Any) -> dict[str, Alert]:

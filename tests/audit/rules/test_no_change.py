@@ -8,7 +8,7 @@ import pytest
 
 from core.audit import Alert, AuditThresholds, Severity, audit
 from core.types import RewardConfig
-from tests.audit.episodes import Story, To
+from tests.support.audit_episodes import Story, To
 
 STILL = To(clock=1)
 

@@ -9,7 +9,7 @@ import pytest
 from core.audit import Alert, AuditThresholds, audit
 from core.env.rules import ACHIEVEMENTS
 from core.types import RewardConfig
-from tests.audit.episodes import Story, To
+from tests.support.audit_episodes import Story, To
 
 DRINK = (To(done="collect_drink"),)
 

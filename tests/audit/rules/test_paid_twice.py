@@ -9,7 +9,7 @@ import pytest
 
 from core.audit import Alert, AuditThresholds, Severity, audit
 from core.types import RewardConfig
-from tests.audit.episodes import DEFAULT, Story, To
+from tests.support.audit_episodes import DEFAULT, Story, To
 
 WOOD = To({"wood": 1}, "collect_wood")
 

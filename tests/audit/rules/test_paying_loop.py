@@ -9,7 +9,7 @@ import pytest
 
 from core.audit import Alert, AuditThresholds, audit
 from core.types import Episode, RewardConfig
-from tests.audit.episodes import DEFAULT, Story, To
+from tests.support.audit_episodes import DEFAULT, Story, To
 
 DRINK = (To(done="collect_drink"),)
 PLACE, COLLECT = To({"stone": -1}, "place_stone"), To({"stone": 1}, "collect_stone")

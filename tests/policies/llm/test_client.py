@@ -5,29 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import closing
-from typing import Any
 
 import pytest
 
-from core.policies.llm.client import Answer, OpenAIClient
+from core.policies.llm.client import OpenAIClient
 from core.policies.llm.endpoint import endpoint_of
-from tests.policies.llm.server import ModelServer, Reply, calls, dribbles, says
-
-KEY = "sk-test-9f8e7d6c5b4a3210"
-REQUEST: dict[str, Any] = {
-    "model": "tiny-model",
-    "messages": [{"role": "user", "content": "hello"}],
-    "max_tokens": 5,
-    "reasoning_effort": "low",
-}
-
-
-def ask(*replies: Reply, retries: int = 0, time_left_s: float = 20, query: str = "") -> tuple[Answer, ModelServer]:
-    with ModelServer(replies) as server:
-        client = OpenAIClient(endpoint_of(server.url + query, KEY), retries=retries)
-        answer = client.complete(REQUEST, time_left_s=time_left_s, should_stop=lambda: False)
-        client.close()
-    return answer, server
+from tests.support.model.server import KEY, REQUEST, ModelServer, ask, calls, dribbles, says
 
 
 def test_the_request_is_sent_as_it_is_with_the_key_in_its_header_only() -> None:

@@ -14,7 +14,7 @@ from core.policies.llm.client import Answer, FakeClient
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.estimate import OBSERVATION_CHARACTERS
 from core.policies.llm.policy import LlmPolicy
-from tests.policies.llm.server import calls
+from tests.support.model.server import calls
 
 
 def params(**more: Any) -> LlmParams:

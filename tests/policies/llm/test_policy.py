@@ -18,7 +18,7 @@ from core.policies.llm.client import Answer, FakeClient, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.policy import endpoint_for
 from core.types import Attempt, PolicyReply, PolicySpec, Spent
-from tests.policies.llm.server import ModelServer, calls, says
+from tests.support.model.server import ModelServer, calls, says
 
 PARAMS: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "tiny-model"}
 GOOD = Answer(200, text=json.dumps(calls("move_left", "do")))

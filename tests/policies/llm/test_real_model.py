@@ -25,7 +25,7 @@ from core.store import EpisodeSummary, TraceStore
 from core.types import Decision, EnvConfig, Episode, Limits, ModelCall, OnDone, PolicySpec, RewardConfig, Spent
 from core.types import EpisodeStatus as Status
 from core.types import StopReason as Reason
-from tests.policies.llm.real_server import MODEL, NotInstalled, RealServer, model_file
+from tests.support.model.real_server import MODEL, NotInstalled, RealServer, model_file
 
 pytestmark = pytest.mark.real_model
 

@@ -14,8 +14,7 @@ import pytest
 from core.policies.llm.client import OpenAIClient
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.transport import MOST_BYTES
-from tests.policies.llm.server import ModelServer, Reply, calls, says
-from tests.policies.llm.test_client import KEY, REQUEST, ask
+from tests.support.model.server import KEY, REQUEST, ModelServer, Reply, ask, calls, says
 
 
 def raw(data: bytes, *, then_close: bool = True) -> Reply:

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from core.policies.llm import LlmParams, trial, try_connection
-from tests.policies.llm.server import ModelServer, calls, dribbles, says
+from tests.support.model.server import ModelServer, calls, dribbles, says
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-ROOT = Path(__file__).parents[3]
+from tests.support import ROOT
+
 _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 10.0
 

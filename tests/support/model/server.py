@@ -9,7 +9,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from core.policies.llm.client import Answer, OpenAIClient
+from core.policies.llm.endpoint import endpoint_of
+
 Reply = Callable[[BaseHTTPRequestHandler], None]
+KEY = "sk-test-9f8e7d6c5b4a3210"
+REQUEST: dict[str, Any] = {
+    "model": "tiny-model",
+    "messages": [{"role": "user", "content": "hello"}],
+    "max_tokens": 5,
+    "reasoning_effort": "low",
+}
 
 
 class _Quiet(ThreadingHTTPServer):
@@ -133,3 +143,12 @@ def calls(*actions: str, **more: Any) -> dict[str, Any]:
         "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
         **more,
     }
+
+
+def ask(*replies: Reply, retries: int = 0, time_left_s: float = 20, query: str = "") -> tuple[Answer, ModelServer]:
+    """What the real client makes of these replies to REQUEST, and the server that gave them."""
+    with ModelServer(replies) as server:
+        client = OpenAIClient(endpoint_of(server.url + query, KEY), retries=retries)
+        answer = client.complete(REQUEST, time_left_s=time_left_s, should_stop=lambda: False)
+        client.close()
+    return answer, server

@@ -14,8 +14,8 @@ from core.rewards import RewardShaper
 from core.rollout import run_episode
 from core.store import TraceStore
 from core.types import EnvConfig, Episode, EpisodeSpec, Limits, PolicySpec, RewardConfig
-from tests.policies.llm.server import calls
-from tests.store.samples import make_run
+from tests.support.model.server import calls
+from tests.support.records import make_run
 
 LLM_PARAMS: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "asked-model", "system_prompt": "Play."}
 

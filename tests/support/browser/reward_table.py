@@ -11,8 +11,8 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.settings import Settings
 from core.store import TraceStore
-from tests.browser.harness.settled import settle
-from tests.pages.lab_episodes import FARMED, HONEST, record_changes
+from tests.support.browser.chromium import settle
+from tests.support.lab_episodes import FARMED, HONEST, record_changes
 
 ROW_PX = 35
 

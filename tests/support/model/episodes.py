@@ -13,7 +13,7 @@ from core.env.rules import ENGINE_VERSION
 from core.rollout import run_rollout
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, Run
-from tests.policies.llm.server import ModelServer, Reply, calls, says
+from tests.support.model.server import ModelServer, Reply, calls, says
 
 EPISODE = "a" * 32
 RUN = "b" * 32

@@ -1,4 +1,4 @@
-"""Records for tests of the store: made from a number, so that two processes make the same ones."""
+"""Stored records. The same number gives the same ones in every process."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.store import TraceStore
+from core.store import DecisionSummary, TraceStore
 from core.types import (
     Decision,
+    Difficulty,
     DroppedAction,
+    EnvConfig,
     EpisodeSpec,
     Limits,
     ModelCall,
@@ -21,6 +23,7 @@ from core.types import (
     RewardConfig,
     Run,
     Scene,
+    SeedDescription,
     Sprite,
     StateFacts,
     StateRecord,
@@ -34,6 +37,21 @@ START = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ACTIONS = ("noop", "move_left", "move_right", "do", "sleep")
 ACHIEVEMENTS = ("collect_wood", "place_table", "collect_drink", "wake_up")
 ITEMS = ("health", "food", "wood", "sapling")
+SEED_DESCRIPTION = SeedDescription(
+    seed=42,
+    world_episode=1,
+    env=EnvConfig(),
+    engine_version="engine-1",
+    radius=8,
+    trees=12,
+    cows=3,
+    hostiles=0,
+    difficulty=Difficulty.EASY,
+    start=(32, 32),
+    inventory={"health": 9},
+    distances={"water": 4, "diamond": None},
+    picture_png=b"\x89PNG\x00\xff",
+)
 
 
 def make_spec(seed: int = 42, **changes: Any) -> EpisodeSpec:
@@ -164,3 +182,17 @@ def _model_call(index: int) -> ModelCall:
         cost_usd=0.0012,
         retries=index % 2,
     )
+
+
+def state_with(facts: StateFacts) -> StateRecord:
+    """A state of those facts, in a world of one cell."""
+    scene = Scene(step=0, grid=(1, 1), materials=(2,), sprites=(), inventory=dict(facts.inventory), sleeping=False)
+    return StateRecord(facts, scene, "", "")
+
+
+def decision_summary(index: int, start: int, end: int) -> DecisionSummary:
+    return DecisionSummary(index, start, end, 0.0, 0.0, end > start, None, (), 1.0, 1.0, 0.0, None, ())
+
+
+# three steps, one step, two steps, and one that failed without a step
+DECISIONS = (decision_summary(0, 0, 3), decision_summary(1, 3, 4), decision_summary(2, 4, 6), decision_summary(3, 6, 6))

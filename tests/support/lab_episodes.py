@@ -9,8 +9,7 @@ from datetime import timedelta
 from core.rewards import RewardShaper
 from core.store import TraceStore
 from core.types import Decision, Outcome, PolicySpec, RewardConfig, StateFacts, Step, StopReason, Timing
-from tests.pages.states import state_with
-from tests.store.samples import START, make_run
+from tests.support.records import START, make_run, state_with
 
 NAMES = ("collect_wood", "place_table", "collect_drink", "eat_cow", "wake_up")
 DEFAULTS = RewardConfig(strategy="per_achievement")

@@ -1,0 +1,1 @@
+"""Driving the dashboard with a real browser."""

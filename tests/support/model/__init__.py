@@ -1,0 +1,1 @@
+"""Language models for tests: written answers, a scripted server, a real small model."""
