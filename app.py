@@ -5,9 +5,9 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import CraftscopeError
-from pages.components.history import one_entry_a_page
-from pages.components.state import stop_with
-from pages.components.styles import base_styles
+from pages.components.browser.history import one_entry_a_page
+from pages.components.browser.styles import base_styles
+from pages.components.shared.state import stop_with
 
 _LOGO = Path(__file__).parent / "pages" / "components" / "logo.svg"
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from core.analysis.statistics import rank_correlation, summarise
+from core.analysis.statistics.sample import Sample
 from core.env.rules import ACHIEVEMENTS
-from core.statistics import rank_correlation, summarise
-from core.statistics.sample import Sample
 
 EPISODES = 10_000
 REPEATS = 3

@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from benchmarks.store import SPEC, record, timed
-from core.rescore import RewardArchive, Stored, breakdowns, compare, score
+from core.analysis.rescore import RewardArchive, Stored, breakdowns, compare, score
 from core.rewards import STRATEGIES
 from core.rollout import NoRecorder, run_rollout
 from core.store import TraceStore

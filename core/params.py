@@ -16,7 +16,7 @@ Params = TypeVar("Params")
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Integer:
     """A whole number from `low` to `high`."""
 
     low: int
@@ -55,7 +55,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Text:
     """Text of at most `most` characters."""
 
     most: int
@@ -82,12 +82,12 @@ class OneOf:
         return "one of " + ", ".join(self.names)
 
 
-Kind = Whole | Number | Words | OneOf
+Kind = Integer | Number | Text | OneOf
 
 
 def integer(default: int, *, label: str, description: str, low: int, high: int) -> Any:
     """A dataclass field for a whole number from `low` to `high`; forms are drawn from its metadata."""
-    return _field(default, label, description, Whole(low, high))
+    return _field(default, label, description, Integer(low, high))
 
 
 def number(default: float, *, label: str, description: str, low: float, high: float) -> Any:
@@ -97,7 +97,7 @@ def number(default: float, *, label: str, description: str, low: float, high: fl
 
 def text(default: str, *, label: str, description: str, most: int = 200) -> Any:
     """A dataclass field for text."""
-    return _field(default, label, description, Words(most))
+    return _field(default, label, description, Text(most))
 
 
 def choice(default: str, *, label: str, description: str, names: Sequence[str]) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import StoreError
-from pages.components.choice import chosen_episode, link_to_traces
-from pages.components.episode_header import show_header
-from pages.components.episode_view import show_episode
-from pages.components.position import follow_address
-from pages.components.router import inside_the_dashboard
-from pages.components.state import stop_with, store
-from pages.components.track import track_of
+from pages.components.episode.header import show_header
+from pages.components.episode.view import show_episode
+from pages.components.player.episode_data import episode_data_of
+from pages.components.player.position import follow_address
+from pages.components.shared.episode_picker import chosen_episode, link_to_traces
+from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.state import stop_with, store
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     inside_the_dashboard()
     summary = chosen_episode()
     try:
-        track = track_of(store(), summary)
+        track = episode_data_of(store(), summary)
         problem = follow_address(summary.id, track.frames)
         show_header(summary, track.model)
     except StoreError as error:

@@ -6,28 +6,28 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.rescore import Stored
-from pages.components.lab.across_view import show_across
-from pages.components.lab.archive import (
+from core.analysis.rescore import Stored
+from pages.components.browser.styles import lab_styles
+from pages.components.lab.audit.view import show_audit
+from pages.components.lab.policies.view import show_policies
+from pages.components.lab.shared.example import offer_example, show_progress
+from pages.components.lab.shared.link import note_unknown, say_unknown
+from pages.components.lab.shared.reward_facts import (
     join_what_ends,
     show_what_is_loaded,
     show_why_none,
     stored_rewards,
     wait_for_the_first,
 )
-from pages.components.lab.audit_view import show_audit
-from pages.components.lab.example import offer_example, show_progress
-from pages.components.lab.link import note_unknown, say_unknown
-from pages.components.lab.what_if import show_what_if
-from pages.components.router import inside_the_dashboard
-from pages.components.state import store
-from pages.components.styles import lab_styles
+from pages.components.lab.what_if.view import show_what_if
+from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.state import store
 
 WHAT_IF = "What if"
 VIEWS: dict[str, Callable[[Stored], None]] = {
     WHAT_IF: show_what_if,
     "Audit": show_audit,
-    "Across episodes": show_across,
+    "Across episodes": show_policies,
 }
 
 _VIEW = "view"

@@ -20,8 +20,12 @@ from core.policies import POLICIES, checked_policy
 from core.rewards import checked
 from core.store import EpisodeFilter
 from core.types import EnvConfig, EpisodeStatus, OnDone, Run
-from pages.components.format import number, seconds
-from pages.components.launch_state import (
+from pages.components.browser.styles import launch_styles
+from pages.components.launch.estimate import estimate_notes, estimate_of, estimate_rows
+from pages.components.launch.limits_form import limits_form, world_form
+from pages.components.launch.policy_form import policy_picker, policy_settings
+from pages.components.launch.seeds import SEEDS_KEY, seed_gallery
+from pages.components.launch.state import (
     LAUNCH,
     LAUNCH_BUTTON,
     PREFIX,
@@ -32,18 +36,14 @@ from pages.components.launch_state import (
     name_is_used,
     show_link,
 )
-from pages.components.limits_form import limits_form, world_form
-from pages.components.model_estimate import estimate_notes, estimate_of, estimate_rows
-from pages.components.pace import longest_s, pace_of
-from pages.components.plain import plain
-from pages.components.policy_form import policy_picker, policy_settings
-from pages.components.reward_form import reward_form
-from pages.components.reward_start import described, start_from_link, start_picker
-from pages.components.reward_words import reward_in_words
-from pages.components.router import inside_the_dashboard
-from pages.components.seeds import SEEDS_KEY, seed_gallery
-from pages.components.state import settings, store
-from pages.components.styles import launch_styles
+from pages.components.launch.throughput import longest_s, pace_of
+from pages.components.rewards.form import reward_form
+from pages.components.rewards.reward_text import reward_in_words
+from pages.components.rewards.start import described, start_from_link, start_picker
+from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.state import settings, store
+from pages.components.text.escape import escape
+from pages.components.text.format import number, seconds
 
 _T = TypeVar("_T")
 _PACE_EPISODES = 20
@@ -60,7 +60,7 @@ class _Check:
         try:
             return check()
         except InvalidInput as error:
-            place.error(plain(str(error)))
+            place.error(escape(str(error)))
             self.problems.append((part, str(error)))
             return None
 
@@ -138,7 +138,7 @@ def main() -> None:
         _launch_button(run)
     with troubles_place:
         for sentence in link_troubles(reward_given, chosen.spec):
-            st.warning(plain(sentence))
+            st.warning(escape(sentence))
     show_link(reward_given, chosen.spec)
     make_missing_worlds()
 
@@ -173,7 +173,7 @@ def _reward_start() -> None:
         name = start_picker(LAUNCH, saved)
     lab.page_link("pages/lab.py", label="Try rewards on what is stored: Lab →")
     if name:
-        st.caption(plain(described(saved[name])))
+        st.caption(escape(described(saved[name])))
 
 
 def _too_small(env: EnvConfig) -> str:
@@ -243,7 +243,7 @@ def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
 def _show_problems(check: _Check) -> None:
     for part, sentence in check.problems:
         if part not in ("Seeds", "Episodes"):  # these are said right above, under their own fields
-            st.error(f"**{part}:** {plain(sentence)}")
+            st.error(f"**{part}:** {escape(sentence)}")
 
 
 def _say_if_launched(run: Run) -> None:
@@ -266,7 +266,7 @@ def _launch_button(run: Run | None) -> None:
     try:
         jobs.launch(store(), settings(), run)
     except StoreError as error:
-        st.error(plain(str(error)))
+        st.error(escape(str(error)))
         return
     except JobError:
         pass  # the run is stored; its page tries again to start a worker and says what stands in the way

@@ -6,14 +6,14 @@ import streamlit as st
 
 from core.errors import StoreError
 from core.store import EpisodeSummary
-from pages.components.address import keep_step_in_address
-from pages.components.choice import chosen_episode, link_to_traces
+from pages.components.browser.back_link import escape_was_pressed
+from pages.components.browser.url import keep_step_in_address
 from pages.components.player import PlayerData, player
-from pages.components.position import follow_address, last_frame, remember_frame, seek_of
-from pages.components.router import inside_the_dashboard
-from pages.components.state import stop_with, store
-from pages.components.track import track_of
-from pages.components.way_back import escape_was_pressed
+from pages.components.player.episode_data import episode_data_of
+from pages.components.player.position import follow_address, last_frame, remember_frame, seek_of
+from pages.components.shared.episode_picker import chosen_episode, link_to_traces
+from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.state import stop_with, store
 
 _NOTHING_ELSE = """
 <style>
@@ -31,7 +31,7 @@ def main() -> None:
     inside_the_dashboard()
     summary = chosen_episode()
     try:
-        track = track_of(store(), summary)
+        track = episode_data_of(store(), summary)
     except StoreError as error:
         stop_with("The episode cannot be read", error)
     problem = follow_address(summary.id, track.frames)

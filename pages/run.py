@@ -12,34 +12,33 @@ from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary, Unreadable
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
-from pages.components.arrival import has_arrived
-from pages.components.damaged import show_damaged_episodes, show_damaged_runs
-from pages.components.empty import show_empty_store
-from pages.components.format import number, short_id, signed, when
-from pages.components.launch_state import link_of, policy_values, reward_values
-from pages.components.live import (
+from pages.components.browser.page_ready import page_is_ready
+from pages.components.browser.styles import live_styles
+from pages.components.launch.state import link_of, policy_values, reward_values
+from pages.components.run.cards import (
     Played,
     episode_card,
     episode_row,
+    flash,
     played_by,
     prepare_frames,
     row_headings,
-    say,
-    show_what_was_said,
+    show_flash,
     stage,
 )
-from pages.components.model_live import is_of_a_model, show_spent, spent_on
-from pages.components.plain import plain, short
-from pages.components.router import inside_the_dashboard
-from pages.components.seeds import seeds_text
-from pages.components.state import settings, stop_with, store
-from pages.components.styles import live_styles
+from pages.components.run.model_cards import is_of_a_model, show_spent, spent_on
+from pages.components.shared.corrupt_rows import show_corrupt_episodes, show_corrupt_runs
+from pages.components.shared.empty import show_empty_store
+from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.state import settings, stop_with, store
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import number, seeds_text, short_id, signed, when
 
 _POLL_S = 1.0
-_MOST_CARDS = 4
+_MAX_CARDS = 4
 _ROWS = 12
-_MOST_OF_A_NAME = 120
-_MOST_OF_A_TITLE = 60
+_MAX_NAME_LENGTH = 120
+_MAX_TITLE_LENGTH = 60
 _TROUBLE = "run-trouble"
 _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 
@@ -66,7 +65,7 @@ def main() -> None:
     _show_header(run, rows, damaged)
     live = st.container()
     active = any(not row.status.is_over for row in rows)
-    polls = has_arrived("run") and active
+    polls = page_is_ready("run") and active
     with live:
         st.fragment(_follow, run_every=_POLL_S if polls else None)(run.id, active)
 
@@ -77,18 +76,18 @@ def _show_newest() -> None:
     if not runs and not damaged:
         show_empty_store()
         return
-    show_damaged_runs(damaged, "runs_damaged")
+    show_corrupt_runs(damaged, "runs_damaged")
     for run in runs:
         with st.container(border=True, key=f"run-line-{run.id}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"run-title-{run.id}"):
-                st.page_link("pages/run.py", label=f"**{plain(_title(run))}**", query_params={"id": run.id})
+                st.page_link("pages/run.py", label=f"**{escape(_title(run))}**", query_params={"id": run.id})
                 st.space("stretch")
                 st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
-            st.text(" · ".join((short(_asked_for(run.config), _MOST_OF_A_NAME), *_earned(run))).removeprefix(" · "))
+            st.text(" · ".join((one_line(_asked_for(run.config), _MAX_NAME_LENGTH), *_earned(run))).removeprefix(" · "))
 
 
 def _title(run: RunSummary) -> str:
-    return short(run.name, _MOST_OF_A_TITLE) if run.name else f"Run {short_id(run.id)}"
+    return one_line(run.name, _MAX_TITLE_LENGTH) if run.name else f"Run {short_id(run.id)}"
 
 
 def _earned(run: RunSummary) -> tuple[str, ...]:
@@ -137,13 +136,13 @@ def _launched(run: RunSummary) -> int:
 
 def _show_unknown(error: UnknownEpisode) -> None:
     st.title("Run", anchor=False)
-    st.error(plain(str(error)))
+    st.error(escape(str(error)))
     st.page_link("pages/run.py", label="See the newest runs")
 
 
 def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], damaged: tuple[Unreadable, ...]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
-        st.title(plain(_title(run)), anchor=False, width="content")
+        st.title(escape(_title(run)), anchor=False, width="content")
         st.space("stretch")
         st.button("All runs", key="all-runs", type="tertiary", on_click=_leave_run)
         if rows:
@@ -151,10 +150,10 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], damaged: tup
             st.page_link("pages/launch.py", label="Launch another like it →", query_params=_link(rows))
     facts = [when(run.created_at), *(_in_words(rows) if rows else ())]
     if run.name:  # it is the title; the id is said here instead
-        facts.insert(1, f"run {plain(short_id(run.id))}")
-    hashes = f"\n\nReward configuration: {plain(rows[0].config_hash)}" if rows else ""
-    st.caption(" · ".join(facts), help=f"Run: {plain(run.id)}{hashes}")
-    show_damaged_episodes(damaged, "run_damaged")
+        facts.insert(1, f"run {escape(short_id(run.id))}")
+    hashes = f"\n\nReward configuration: {escape(rows[0].config_hash)}" if rows else ""
+    st.caption(" · ".join(facts), help=f"Run: {escape(run.id)}{hashes}")
+    show_corrupt_episodes(damaged, "run_damaged")
     first_worlds = sum(row.world_episode == 1 for row in rows) + len(damaged)
     if rows and first_worlds < _launched(run):
         gone = _launched(run) - first_worlds
@@ -172,11 +171,11 @@ def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
     spec = rows[0].spec
     reward = spec.reward
     known = STRATEGIES.get(reward.strategy)
-    shaping = known.label if known else plain(short(reward.strategy, _MOST_OF_A_NAME))
+    shaping = known.label if known else escape(one_line(reward.strategy, _MAX_NAME_LENGTH))
     scale = f"λ {reward.effective_lambda:g}" + ("" if reward.indicator_lambda else " (0 counts as 1)")
     return [
-        f"**{plain(short(spec.policy.name, _MOST_OF_A_NAME))}** on seed{'' if len(_seeds(rows)) == 1 else 's'} "
-        f"**{plain(short(seeds_text(_seeds(rows)), _MOST_OF_A_NAME))}**",
+        f"**{escape(one_line(spec.policy.name, _MAX_NAME_LENGTH))}** on seed{'' if len(_seeds(rows)) == 1 else 's'} "
+        f"**{escape(one_line(seeds_text(_seeds(rows)), _MAX_NAME_LENGTH))}**",
         f"reward **{shaping}**, {scale}" if reward.is_active else "reward shaping off",
         f"at most {number(spec.limits.max_steps)} steps and {number(spec.limits.max_decisions)} decisions",
         "goes on in the next world" if spec.on_done is OnDone.RESET else "stops when its world ends",
@@ -229,7 +228,7 @@ def _follow(run_id: str, was_active: bool) -> None:
 
 def _draw(run_id: str, was_active: bool) -> bool:
     """Draw the live part; whether nothing is left to play."""
-    show_what_was_said()
+    show_flash()
     _sweep(was_active)
     rows = store().run_episodes(run_id)
     if not rows:
@@ -244,8 +243,8 @@ def _draw(run_id: str, was_active: bool) -> bool:
         return True
     per_seed = _per_seed(rows)
     played = played_by(rows)
-    all_as_cards = len(rows) <= _MOST_CARDS
-    places = len(rows) if all_as_cards else min(_MOST_CARDS, max(2, settings().max_workers))
+    all_as_cards = len(rows) <= _MAX_CARDS
+    places = len(rows) if all_as_cards else min(_MAX_CARDS, max(2, settings().max_workers))
     cards = stage(rows, places, st.session_state.setdefault(f"stage-{run_id}", []))
     prepare_frames(cards, alone=len(cards) == 1)
     _show_totals(run_id, rows, active)
@@ -262,10 +261,10 @@ def _sweep(active: bool) -> None:
     try:
         jobs.sweep(store(), settings())
     except JobError as error:
-        st.warning(plain(str(error)))
+        st.warning(escape(str(error)))
     if active:
         for sentence in jobs.troubles(settings()):
-            st.warning(plain(sentence))
+            st.warning(escape(sentence))
 
 
 def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary]) -> None:
@@ -309,9 +308,9 @@ def _stop_all(run_id: str) -> None:
     try:
         asked = jobs.stop(store(), run_id=run_id)
     except StoreError as error:
-        say(str(error))
+        flash(str(error))
         return
-    say(f"Asked {asked} episode{'' if asked == 1 else 's'} to stop.")
+    flash(f"Asked {asked} episode{'' if asked == 1 else 's'} to stop.")
 
 
 def _show_cards(

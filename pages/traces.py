@@ -13,22 +13,27 @@ from core.errors import StoreError
 from core.export import episode_json
 from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Totals
-from pages.components.damaged import show_damaged_episodes
-from pages.components.empty import show_empty_store
-from pages.components.export_files import DOWNLOAD_FAILED, episodes_zip, in_a_file_name, look_whether_they_are_there
-from pages.components.export_panel import export_popover
-from pages.components.format import number, reason_in_words, short_id, signed, status_label, when
-from pages.components.plain import plain, short
-from pages.components.router import inside_the_dashboard
-from pages.components.state import store
-from pages.components.styles import traces_styles
-from pages.components.trace_filter import filter_bar
+from pages.components.browser.styles import traces_styles
+from pages.components.shared.corrupt_rows import show_corrupt_episodes
+from pages.components.shared.empty import show_empty_store
+from pages.components.shared.export_files import (
+    DOWNLOAD_FAILED,
+    episodes_zip,
+    in_a_file_name,
+    look_whether_they_are_there,
+)
+from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import number, reason_in_words, short_id, signed, status_label, when
+from pages.components.traces.export_panel import export_popover
+from pages.components.traces.filter import filter_bar
 
 _PAGE_SIZE = 50
 _COUNT_CAP = 10_000
-_MOST_ROWS_IN_FULL = 16
+_MAX_ROWS_IN_FULL = 16
 _ROW_PX = 33
-_MOST_OF_A_NAME = 60
+_MAX_NAME_LENGTH = 60
 _OVER = "over the episodes that ended and made at least one step"
 
 
@@ -39,7 +44,7 @@ def main() -> None:
     st.title("Traces", anchor=False)
     failed = st.session_state.pop(DOWNLOAD_FAILED, "")
     if failed:
-        st.error(plain(failed))
+        st.error(escape(failed))
     if store().is_empty():
         show_empty_store()
         return
@@ -86,7 +91,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
         _table(page.rows),
         key=f"trace_table:{len(cursors)}:{store().generation}",  # ticks are by row: a deletion must not pass them on
         hide_index=True,
-        height="content" if len(page.rows) <= _MOST_ROWS_IN_FULL else _ROW_PX * (_MOST_ROWS_IN_FULL + 1) + 2,
+        height="content" if len(page.rows) <= _MAX_ROWS_IN_FULL else _ROW_PX * (_MAX_ROWS_IN_FULL + 1) + 2,
         row_height=_ROW_PX,
         on_select="rerun",
         selection_mode="multi-row",
@@ -96,7 +101,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _show_actions(selected)
         export_popover(chosen, page.rows, selected)
-        show_damaged_episodes(page.unreadable, "trace_damaged", deletable=True)
+        show_corrupt_episodes(page.unreadable, "trace_damaged", deletable=True)
         st.space("stretch")
         if len(cursors) > 1 or page.next_cursor is not None:
             _show_pages(cursors, page.next_cursor)
@@ -120,7 +125,7 @@ def _table(rows: tuple[EpisodeSummary, ...]) -> Styler:
         {
             "open": [f"/episode?id={quote(row.id, safe='')}" for row in rows],
             "status": [status_label(row.status, row.stop_reason) for row in rows],
-            "policy": [short(row.policy, _MOST_OF_A_NAME) for row in rows],
+            "policy": [one_line(row.policy, _MAX_NAME_LENGTH) for row in rows],
             "seed": [row.seed for row in rows],
             "achievements": [len(row.achievements) for row in rows],
             "env_return": [row.env_return for row in rows],
@@ -146,7 +151,7 @@ def _strategy(row: EpisodeSummary) -> str:
     if not reward.is_active:
         return "off"
     known = STRATEGIES.get(reward.strategy)
-    return known.label if known else short(reward.strategy, _MOST_OF_A_NAME)
+    return known.label if known else one_line(reward.strategy, _MAX_NAME_LENGTH)
 
 
 _TOTALS_WIDTHS = (1, 0.8, 0.8, 0.9, 1.25, 1.15, 1.3)
@@ -178,7 +183,7 @@ def _show_actions(selected: list[EpisodeSummary]) -> None:
         st.caption("Tick episodes to open, download or delete them.", width="content")
         return
     only = selected[0] if len(selected) == 1 else None
-    if only and st.button(f"Open {plain(short_id(only.id))}", type="primary", key="open_episode"):
+    if only and st.button(f"Open {escape(short_id(only.id))}", type="primary", key="open_episode"):
         st.switch_page("pages/episode.py", query_params={"id": only.id})
     _show_download([row.id for row in selected])
     if st.button(f"Delete {len(selected)}…", key="delete_episodes"):
@@ -206,9 +211,9 @@ def _show_detail(row: EpisodeSummary) -> None:
         run: RunSummary | None = store().run(row.run_id)
     except StoreError:  # the link leads to a page that says what is wrong
         run = None
-    name = short(run.name, _MOST_OF_A_NAME) if run and run.name else short_id(row.run_id)
+    name = one_line(run.name, _MAX_NAME_LENGTH) if run and run.name else short_id(row.run_id)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
-        st.page_link("pages/run.py", label=f"Run: {plain(name)}", query_params={"id": row.run_id}, width="content")
+        st.page_link("pages/run.py", label=f"Run: {escape(name)}", query_params={"id": row.run_id}, width="content")
         ended = f"Ended: {reason_in_words(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Not over yet"
         scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
         facts = (
@@ -217,7 +222,7 @@ def _show_detail(row: EpisodeSummary) -> None:
             f"reward {_strategy(row)}{scale}",
             f"world {row.world_episode} of seed {row.seed}",
         )
-        st.caption(plain(" · ".join(facts)), width="content")
+        st.caption(escape(" · ".join(facts)), width="content")
 
 
 @st.dialog("Delete for good?")
@@ -229,7 +234,7 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
     st.write(f"{len(selected)} stored episode{'s' if len(selected) > 1 else ''} with all frames and rewards:")
     for row in selected[:8]:
         st.text(
-            f"{short_id(row.id)} · {short(row.policy, _MOST_OF_A_NAME)} · seed {row.seed} · "
+            f"{short_id(row.id)} · {one_line(row.policy, _MAX_NAME_LENGTH)} · seed {row.seed} · "
             f"{len(row.achievements)} / {len(ACHIEVEMENTS)} achievements · "
             f"shaped return {signed(row.shaped_return)}"
         )
@@ -241,7 +246,7 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
             try:
                 store().delete_episodes([row.id for row in selected])
             except StoreError as error:
-                st.error(plain(str(error)))
+                st.error(escape(str(error)))
                 return
             st.rerun()
         if st.button("Keep it" if len(selected) == 1 else "Keep them", key="cancel_delete"):

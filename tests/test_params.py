@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.errors import InvalidConfig
-from core.params import Number, Whole, choice, integer, kind_of, number, read_params, text
+from core.params import Integer, Number, choice, integer, kind_of, number, read_params, text
 
 HUGE = 10**5000
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_used_is_named_in_few_words(given: object, said: str):
 def test_equal_numbers_are_read_alike():
     assert math.copysign(1, Number(-1, 1).read(-0.0) or 0.0) == 1
     assert str(Number(-1, 1).read(-0.0)) == str(Number(-1, 1).read(0)) == "0.0"
-    assert Whole(0, 9).read(True) is None
+    assert Integer(0, 9).read(True) is None
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,7 @@ ALLOWED = {
     "env": set[str](),
     "facts": set[str](),
     "rewards": {"facts"},
-    "numbers": set[str](),
-    "rescore": {"facts", "numbers", "rewards"},
-    "statistics": {"facts", "numbers"},
-    "ledger": {"env.rules"},
-    "next_resource": {"env.rules", "facts", "scenes"},
-    "potential_check": {"facts", "ledger", "next_resource", "rewards", "scenes"},
-    "audit": {"rewards"},
+    "analysis": {"env.rules", "facts", "rewards", "scenes"},
     "rubrics": set[str](),
     "evidence": set[str](),
     "plan": {"env.checks", "policies", "rewards"},
@@ -43,6 +37,25 @@ ALLOWED = {
     "worker": {"rollout", "store", "settings", "slots", "jobs"},
 }
 OPEN = {"types", "errors", "text", "data", "params"}
+
+
+# The rooms of the dashboard, each of which may import only from those before it; within the lab likewise.
+ROOMS = (
+    "text",
+    "links",
+    "charts",
+    "browser",
+    "player",
+    "shared",
+    "rewards",
+    "launch",
+    "traces",
+    "run",
+    "audit",
+    "episode",
+    "lab",
+)
+LAB_ROOMS = ("shared", "audit", "what_if", "policies")
 
 
 def _modules() -> list[Path]:
@@ -99,3 +112,18 @@ def test_only_settings_reads_the_environment():
 def test_pages_hold_no_sql():
     for path in (ROOT / "pages").rglob("*.py"):
         assert not {name.split(".")[0] for name in _imports(path)} & {"sqlalchemy", "sqlite3", "pysqlite3"}, path
+
+
+def _rooms_imported(path: Path, parent: str) -> set[str]:
+    return {name.split(".")[parent.count(".") + 1] for name in _imports(path) if name.startswith(parent + ".")}
+
+
+@pytest.mark.parametrize(("rooms", "parent"), [(ROOMS, "pages.components"), (LAB_ROOMS, "pages.components.lab")])
+def test_rooms_of_the_dashboard_import_only_from_rooms_before_them(rooms: tuple[str, ...], parent: str):
+    folder = ROOT.joinpath(*parent.split("."))
+    assert {path.parent.name for path in folder.glob("*/__init__.py")} == set(rooms)
+    assert {path.name for path in folder.glob("*.py")} == {"__init__.py"}, "a module outside of the rooms"
+    for place, room in enumerate(rooms):
+        for path in (folder / room).rglob("*.py"):
+            later = _rooms_imported(path, parent) & set(rooms[place + 1 :])
+            assert not later, f"{path.relative_to(ROOT)} imports from {sorted(later)}, which come after {room}"

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, cast
 
 from core.errors import InvalidConfig, InvalidReward
-from core.params import Number, OneOf, Whole, Words, kind_of, quoted
+from core.params import Integer, Number, OneOf, Text, kind_of, quoted
 from core.rewards.base import VERSION_PARAM, Strategy
 from core.rewards.limits import MOST_OF_A_NAME, MOST_OF_ALL_WORDS
 
@@ -74,7 +74,7 @@ def _check_params(strategy: type[Strategy[Any]]) -> None:
             _check_param(spec)
         except InvalidConfig as error:
             raise _wrong(strategy, f"has a parameter that cannot be used. {error}") from error
-    words = sum(each.most for each in map(kind_of, fields(kind)) if isinstance(each, Words))
+    words = sum(each.most for each in map(kind_of, fields(kind)) if isinstance(each, Text))
     if words > MOST_OF_ALL_WORDS:
         raise _wrong(
             strategy,
@@ -91,14 +91,14 @@ def _check_param(spec: Field[Any]) -> None:
         raise InvalidReward(f'The parameter "{spec.name}" cannot be given (init=False); leave it out of the record.')
     kind = kind_of(spec)
     match kind:
-        case Whole(low, high):
+        case Integer(low, high):
             fits = -_MOST_EXACT <= low <= high <= _MOST_EXACT
         case Number(low, high):
             fits = float("-inf") < low <= high < float("inf")
         case OneOf(names):
             folded = [name.strip().casefold() for name in names]
             fits = len(set(folded)) == len(folded) and all(0 < len(name) <= MOST_OF_A_NAME for name in folded)
-        case Words(most):
+        case Text(most):
             fits = most >= 0
     if not fits:
         raise InvalidReward(

@@ -9,7 +9,7 @@ LARGEST: Final = 1e9
 
 MOST_PAID: Final = 1e50
 """What a decision earns before lambda, its parts added up by their size. What `LARGEST` allows stays below 1e23; times
-lambda it is below `core.ledger.LARGEST`."""
+lambda it is below `core.analysis.ledger.LARGEST`."""
 
 MOST_ENTRIES: Final = 2_000
 """Entries of one table. Crafter has 22 achievements and 16 items."""

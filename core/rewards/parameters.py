@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from core.errors import InvalidReward, did_you_mean
-from core.params import Kind, Number, OneOf, Whole, Words, kind_of, quoted
+from core.params import Integer, Kind, Number, OneOf, Text, kind_of, quoted
 from core.rewards.base import VERSION_PARAM, Strategy
 from core.rewards.guard import failing_as
 from core.rewards.readers import read_named, read_text, read_whole, whole_characters, without_fraction
@@ -60,10 +60,10 @@ def _param(value: object, where: str, kind: Kind) -> int | float | str:
     match kind:
         case OneOf():
             return _chosen(value, where, kind)
-        case Words():
+        case Text():
             read = kind.read(value)
             read = None if read is None else whole_characters(read, where)
-        case Whole():
+        case Integer():
             read = kind.read(without_fraction(value))
         case Number():
             if isinstance(value, bool) or not isinstance(value, Real):

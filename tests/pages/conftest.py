@@ -81,7 +81,7 @@ def recorded(data_dir: Path, recorded_folder: Path) -> Iterator[TraceStore]:
 @pytest.fixture(autouse=True)
 def charts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No browser is here to say that a frame is painted, and charts wait for that in a window's first run."""
-    monkeypatch.setattr("pages.components.episode_view.is_first_look", lambda: False)
+    monkeypatch.setattr("pages.components.episode.view.is_first_look", lambda: False)
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.rescore import RewardArchive, Stored
+from core.analysis.statistics import crafter_score
 from core.dataset import known_description
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION
-from core.rescore import RewardArchive, Stored
 from core.rollout import run_rollout
-from core.statistics import crafter_score
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from pages.components.lab.across_view import _SECTIONS as SECTIONS
+from pages.components.lab.policies.view import _SECTIONS as SECTIONS
 from tests.support import ROOT
 
 APP = '''
@@ -27,13 +27,13 @@ APP = '''
 
 import streamlit as st
 
-from core.rescore import RewardArchive
-from pages.components.lab.across_view import show_across
-from pages.components.state import store
+from core.analysis.rescore import RewardArchive
+from pages.components.lab.policies.view import show_policies
+from pages.components.shared.state import store
 
 
 def across():
-    show_across(RewardArchive(store()).refresh())
+    show_policies(RewardArchive(store()).refresh())
 
 
 st.navigation(

@@ -9,9 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.env.rules import ACHIEVEMENTS
-from core.facts import EpisodeFacts
-from core.statistics import (
+from core.analysis.statistics import (
     RANDOM,
     ComponentPay,
     Difference,
@@ -27,26 +25,28 @@ from core.statistics import (
     summarise,
     unlock_curve,
 )
+from core.env.rules import ACHIEVEMENTS
+from core.facts import EpisodeFacts
 from core.types import RewardComponent, RewardConfig
-from pages.components.component_colours import component_colour
-from pages.components.lab import across_numbers
-from pages.components.lab.across_charts import component_bars, dots_by_group, scores, success_rates
-from pages.components.lab.across_spread import (
-    return_against_achievements,
-    returns,
-    thinned,
-    unlock_curves,
-    unlock_quartiles,
-)
-from pages.components.lab.across_tables import pay_csv, scores_csv, success_csv
-from pages.components.lab.across_words import (
+from pages.components.charts.component_colours import component_colour
+from pages.components.lab.policies import numbers as across_numbers
+from pages.components.lab.policies.charts import component_bars, dots_by_group, scores, success_rates
+from pages.components.lab.policies.policies_text import (
     correlation_sentence,
     interval_text,
     unfair_sentences,
     unfair_title,
     with_interval,
 )
-from pages.components.lab.player_colours import player_colour, player_places
+from pages.components.lab.policies.spread_charts import (
+    return_against_achievements,
+    returns,
+    thinned,
+    unlock_curves,
+    unlock_quartiles,
+)
+from pages.components.lab.policies.tables import pay_csv, scores_csv, success_csv
+from pages.components.lab.shared.policy_colours import policy_colour, policy_places
 from tests.support.statistics_samples import played
 
 HOSTILE = '<a href="http://example.org">x</a>'
@@ -81,14 +81,14 @@ def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(
     assert score.high is not None
     assert stored[0].x[0] == score.value
     assert stored[0].x[0] + stored[0].error_x.array[0] == pytest.approx(score.high)
-    assert [mark.marker.color for mark in stored] == [player_colour(place, "light") for place in (1, 1, 0, 0)]
+    assert [mark.marker.color for mark in stored] == [policy_colour(place, "light") for place in (1, 1, 0, 0)]
     assert all(mark.marker.symbol.endswith("-open") for mark in hollow)
     assert min(mark.y[0] for mark in hollow) > max(mark.y[0] for mark in stored)
     assert hollow[0].x[0] == 1.55
 
 
 def test_marks_at_nothing_are_drawn_whole(summaries: dict[str, Summary]):
-    places = player_places(summaries)
+    places = policy_places(summaries)
     for figure in (scores(summaries, places, (), "light"), success_rates(summaries, places, (), "light")):
         assert all(trace.cliponaxis is False for trace in traces(figure) if trace.mode == "markers")
 
@@ -125,16 +125,16 @@ def test_marks_at_the_same_rate_do_not_lie_on_each_other(summaries: dict[str, Su
 
 
 def test_a_player_keeps_its_colour_whoever_else_is_stored():
-    few = player_places(["scripted", "farmer", "my policy"])
-    more = player_places(["farmer", "my policy", "random", "llm", "human", "scripted"])
+    few = policy_places(["scripted", "farmer", "my policy"])
+    more = policy_places(["farmer", "my policy", "random", "llm", "human", "scripted"])
     assert few == {name: more[name] for name in few}
-    assert len({player_colour(place, "light") for place in more.values()}) == len(more)
+    assert len({policy_colour(place, "light") for place in more.values()}) == len(more)
 
 
 def test_many_players_have_places_of_their_own_and_new_ones_leave_those_that_are_taken():
-    many = player_places(f"player {n}" for n in range(60))
+    many = policy_places(f"player {n}" for n in range(60))
     assert len(set(many.values())) == 60
-    assert not set(player_places(["x", "y", "scripted"], many).values()) - {0} & set(many.values())
+    assert not set(policy_places(["x", "y", "scripted"], many).values()) - {0} & set(many.values())
 
 
 def test_bars_hold_every_component_in_its_colour_and_sum_to_what_was_paid():

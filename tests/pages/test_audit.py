@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.audit import RULES, AuditThresholds
+from core.analysis.audit import RULES, AuditThresholds
 from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import TraceStore

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from pages.components.chart_download import Cell, Download, as_csv, file_name
+from pages.components.charts.download import Cell, Download, as_csv, file_name
 
 
 def read_back(content: bytes) -> list[list[str]]:

@@ -12,16 +12,12 @@ import pytest
 
 from core.store import DecisionSummary
 from core.types import RewardBreakdown, RewardComponent
-from pages.components.charts import (
-    COLOURS,
-    cumulative_rewards,
-    decision_timing,
-    reward_waterfall,
-    timing_strip,
-    world_map,
-)
-from pages.components.component_colours import component_colour
-from pages.components.figure import Theme
+from pages.components.charts import COLOURS
+from pages.components.charts.component_colours import component_colour
+from pages.components.charts.figure import Theme
+from pages.components.episode.map_chart import world_map
+from pages.components.episode.reward_charts import cumulative_rewards, reward_waterfall
+from pages.components.episode.timing_charts import decision_timing, timing_strip
 from tests.support.records import DECISIONS, decision_summary
 
 PARTS = (

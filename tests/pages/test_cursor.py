@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.cursor import Cursor, cursor_at, decision_at_frame, frame_from_text, frame_of_decision
+from pages.components.player.cursor import Cursor, cursor_at, decision_at_frame, frame_from_text, frame_of_decision
 from tests.support.records import DECISIONS, decision_summary
 
 

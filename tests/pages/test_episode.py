@@ -26,8 +26,8 @@ from core.types import (
     Run,
     ToolCall,
 )
-from pages.components.episode_view import is_first_look
-from pages.components.sentences import reward_sentence
+from pages.components.episode.view import is_first_look
+from pages.components.text.sentences import reward_sentence
 from tests.support.episode_page import SCRIPTED, button, go_to, markdown, only_queued, opened, selector, spec_of, texts
 
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png"> **bold**'
@@ -233,12 +233,12 @@ def standing_page(summary, tab: str) -> None:
     """The part of the page that is drawn again at each step, with the track that was read before."""
     import streamlit as st  # noqa: PLC0415
 
-    from pages.components.episode_view import show_episode  # noqa: PLC0415
-    from pages.components.state import store  # noqa: PLC0415
-    from pages.components.track import track_of  # noqa: PLC0415
+    from pages.components.episode.view import show_episode  # noqa: PLC0415
+    from pages.components.player.episode_data import episode_data_of  # noqa: PLC0415
+    from pages.components.shared.state import store  # noqa: PLC0415
 
     st.session_state["tab"] = tab
-    show_episode(summary, track_of(store(), summary))
+    show_episode(summary, episode_data_of(store(), summary))
 
 
 def test_the_step_is_remembered_for_each_episode(recorded: TraceStore):
@@ -352,7 +352,7 @@ class Unfinished:
 def test_in_a_windows_first_run_charts_are_empty_places_that_the_next_run_fills(
     recorded: TraceStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("pages.components.episode_view.is_first_look", is_first_look)
+    monkeypatch.setattr("pages.components.episode.view.is_first_look", is_first_look)
     at = opened(id=SCRIPTED)
     assert "cs-is-awaited" in markdown(at)
     assert not at.get("plotly_chart")

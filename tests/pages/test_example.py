@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.analysis.rescore import score
 from core.facts.columns import FactColumns
-from core.rescore import score
 from core.rollout import NoRecorder, run_rollout
 from core.types import Episode, RewardConfig
-from pages.components.lab.example import PLAYERS, SEEDS, run_of
+from pages.components.lab.shared.example import PLAYERS, SEEDS, run_of
 from tests.support.facts import facts_of
 
 DEFAULTS = RewardConfig("per_achievement")

@@ -19,8 +19,8 @@ from core.export.command import _parser, _sft_filter  # pyright: ignore[reportPr
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus
-from pages.components import export_files
-from pages.components.export_files import count_examples, episodes_zip, examples_file
+from pages.components.shared import export_files
+from pages.components.shared.export_files import count_examples, episodes_zip, examples_file
 from tests.support import ROOT
 from tests.support.model.episodes import EPISODE, record, says_nothing_to_do, thinks
 from tests.support.model.server import says
@@ -118,12 +118,12 @@ def test_too_many_are_cut_after_a_whole_line_and_said(
 ):
     wanted = SftFilter(all_policies=True)
     whole = written(tmp_path, "--all-policies")
-    monkeypatch.setattr(export_files, "MOST_EXAMPLES", 3)
+    monkeypatch.setattr(export_files, "MAX_EXAMPLES", 3)
     found = count_examples(recorded, wanted)
     assert (found.lines, found.is_all) == (3, False)
     cut = examples_file(recorded, wanted)
     assert whole.startswith(cut) and cut.count(b"\n") == 3 and len(cut) == found.size
-    monkeypatch.setattr(export_files, "MOST_BYTES", found.size - 1)
+    monkeypatch.setattr(export_files, "MAX_BYTES", found.size - 1)
     assert count_examples(recorded, wanted).lines == 2
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pages.components.format import amount, exact, ms, number, seconds, signed
+from pages.components.text.format import amount, exact, ms, number, seconds, signed
 
 
 @pytest.mark.parametrize(

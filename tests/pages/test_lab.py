@@ -23,9 +23,9 @@ from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.archive import ArchivePart, Unreadable
 from core.types import Limits
-from pages.components.chart_download import Table
-from pages.components.lab import pairs, why
-from pages.components.lab.editor import LAB
+from pages.components.charts.download import Table
+from pages.components.lab.shared.form import LAB
+from pages.components.lab.what_if import pairs, why
 from tests.support import ROOT
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
 from tests.support.records import make_run, record_episode
@@ -381,7 +381,7 @@ def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytes
         raise InvalidReward("It fails.")
 
     at = opened()
-    monkeypatch.setattr("pages.components.lab.editor.score", fail)
+    monkeypatch.setattr("pages.components.lab.what_if.editor.score", fail)
     at.text_input(key="lab_save_name").set_value("mine")
     at.checkbox(key="lab_save_returns").check()
     clean(button(at, "lab_save").click().run())
@@ -486,7 +486,7 @@ def test_a_mode_that_pays_nothing_and_names_of_another_game_are_carried_and_said
     config = RewardConfig("per_achievement", mode="off", inventory_weights={"bow": 1.0})
     at.text_area(key="lab_pasted").set_value(to_document(config))
     clean(button(at, "lab_use_pasted").click().run())
-    assert "The mode of this configuration is “off”" in said(at)
+    assert "The mode “off” pays nothing" in said(at)
     assert metrics(at)["Total return"][0] == "0.00"
     clean(button(at, "lab_activate").click().run())
     assert metrics(at)["Total return"][0] == "+12.41"
@@ -663,8 +663,8 @@ def test_returns_that_cannot_be_compared_are_said_and_the_rest_of_the_page_stays
     def refuse(*given: object, **more: object) -> NoReturn:
         raise InvalidInput("returns are no finite numbers")
 
-    monkeypatch.setattr("pages.components.lab.rescored.compare", refuse)
-    monkeypatch.setattr("pages.components.lab.across_numbers.summarise", refuse)
+    monkeypatch.setattr("pages.components.lab.what_if.rescored.compare", refuse)
+    monkeypatch.setattr("pages.components.lab.policies.numbers.summarise", refuse)
     at = opened(view=view)
     assert "returns are no finite numbers" in said(at)
     assert at.segmented_control(key="view").value == view
@@ -693,7 +693,7 @@ def test_what_a_field_held_that_is_gone_is_not_taken_over(monkeypatch: pytest.Mo
 def test_the_parts_of_a_pair_are_saved_with_whose_they_are(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     saved: list[Table] = []
     monkeypatch.setattr(
-        "pages.components.lab.why.charts.show", lambda *_, download, **more: saved.append(download.table())
+        "pages.components.lab.what_if.why.charts.show", lambda *_, download, **more: saved.append(download.table())
     )
     opened()
     heading, *rows = saved[-1]

@@ -32,7 +32,7 @@ class Polls:
         self._calls: list[Callable[[], None]] = []
         self._fragment = st.fragment
         monkeypatch.setattr(st, "fragment", self._noted)
-        monkeypatch.setattr("pages.components.lab.archive.has_arrived", lambda page: True)
+        monkeypatch.setattr("pages.components.lab.shared.reward_facts.page_is_ready", lambda page: True)
         self._monkeypatch = monkeypatch
 
     def again(self) -> int:

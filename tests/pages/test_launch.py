@@ -16,9 +16,9 @@ from core.rewards import to_changes
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig
-from pages.components.pace import longest_s, pace_of
-from pages.components.plain import plain
-from pages.components.seeds import seeds_text
+from pages.components.launch.throughput import longest_s, pace_of
+from pages.components.text.escape import escape
+from pages.components.text.format import seeds_text
 from tests.support import ROOT
 from tests.support.launch_page import address, checked, described, errors, link, opened, summary
 
@@ -267,7 +267,7 @@ def test_the_form_is_as_it_was_left_when_one_comes_back(stored: TraceStore):
 def test_seeds_that_cannot_be_used_are_said_and_nothing_can_be_launched(stored: TraceStore, text: str, said: str):
     at = opened()
     checked(at.text_input(key="launch_seeds").set_value(text).run())
-    assert any(plain(said) in error for error in errors(at))
+    assert any(escape(said) in error for error in errors(at))
     assert at.button(key="launch_now").disabled
 
 
@@ -283,7 +283,7 @@ def test_picks_that_are_cleared_are_no_error_and_nothing_can_be_launched(stored:
 def test_a_cap_of_zero_is_said_beside_the_caps_and_beside_the_button(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_max_steps").set_value(0).run())
-    said = [error for error in errors(at) if plain("max_steps is 0") in error]
+    said = [error for error in errors(at) if escape("max_steps is 0") in error]
     assert len(said) == 2
     assert at.button(key="launch_now").disabled
 
@@ -291,7 +291,7 @@ def test_a_cap_of_zero_is_said_beside_the_caps_and_beside_the_button(stored: Tra
 def test_no_episodes_per_seed_is_said(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_episodes").set_value(0).run())
-    assert any(plain("episodes_per_seed is 0") in error for error in errors(at))
+    assert any(escape("episodes_per_seed is 0") in error for error in errors(at))
     assert at.button(key="launch_now").disabled
 
 
@@ -467,7 +467,7 @@ def test_seeds_are_written_as_a_person_types_them(seeds: tuple[int, ...], text: 
 
 
 def test_plain_text_does_nothing_in_markdown():
-    assert plain("![x](http://host/y) **b** :red[c]") == (r"\!\[x\]\(http\://host/y\) \*\*b\*\* \:red\[c\]")
+    assert escape("![x](http://host/y) **b** :red[c]") == (r"\!\[x\]\(http\://host/y\) \*\*b\*\* \:red\[c\]")
 
 
 def test_a_form_that_was_launched_a_moment_ago_says_so_when_the_page_is_loaded_again(stored: TraceStore):

@@ -12,22 +12,22 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.ledger import Ledger, reward_to_go
+from core.analysis.ledger import Ledger, reward_to_go
 from core.store import TraceStore
 from core.types import RewardBreakdown, RewardComponent
-from pages.components.ledger_charts import (
-    MOST_COLUMNS,
-    MOST_CURVES,
-    MOST_ROWS,
+from pages.components.episode.ledger_charts import (
+    MAX_COLUMNS,
+    MAX_CURVES,
+    MAX_ROWS,
     Binned,
-    ToGo,
+    ReturnToGo,
     curves,
     heat_map,
     label_of,
 )
-from pages.components.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
-from pages.components.sentences import paid_sentence
-from pages.components.track import Track
+from pages.components.episode.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
+from pages.components.player.episode_data import EpisodeData
+from pages.components.text.sentences import paid_sentence
 from tests.support.episode_page import SCRIPTED, button, go_to, markdown, opened, selector, texts
 from tests.support.records import decision_summary
 
@@ -146,12 +146,12 @@ def paid(*parts: RewardComponent, by: float = 1.0) -> RewardBreakdown:
     return RewardBreakdown("mine", by, parts)
 
 
-def track_of(breakdowns: list[RewardBreakdown]) -> Track:
+def episode_data_of(breakdowns: list[RewardBreakdown]) -> EpisodeData:
     decisions = tuple(
         replace(decision_summary(at, at, at + 1), reward=each.total, env_reward=0.1 * (at % 3))
         for at, each in enumerate(breakdowns)
     )
-    return Track(None, decisions, None, "", (), {}, (), (), None, tuple(breakdowns))
+    return EpisodeData(None, decisions, None, "", (), {}, (), (), None, tuple(breakdowns))
 
 
 def long_episode(n: int = 10_000, names: int = 40) -> list[RewardBreakdown]:
@@ -181,7 +181,7 @@ def test_the_table_holds_the_current_decision_among_those_around_it_that_paid():
 
 
 def test_a_decision_whose_books_do_not_agree_is_listed_though_it_has_no_parts():
-    track = track_of([paid(part("wood", 0.1)), paid(), paid(), paid(part("wood", 0.1))])
+    track = episode_data_of([paid(part("wood", 0.1)), paid(), paid(), paid(part("wood", 0.1))])
     logged = np.array([0.1, 0.0, 0.5, 0.1])
     _, rows = table_of(track, logged, np.zeros(4), 0, "light")
     assert [(row.decision, row.shaped, row.cells == ()) for row in rows] == [
@@ -197,7 +197,7 @@ def test_long_names_of_components_leave_room_for_the_chart():
 
 
 def test_the_table_of_a_long_episode_stays_small():
-    track = track_of(long_episode())
+    track = episode_data_of(long_episode())
     logged = np.array([row.reward for row in track.decisions])
     columns, rows = table_of(track, logged, reward_to_go(logged), 5_000, "dark")
     assert len(rows) == ROWS
@@ -206,7 +206,7 @@ def test_the_table_of_a_long_episode_stays_small():
 
 def test_a_cell_says_what_was_paid_and_why():
     breakdowns = [paid(part("wood", 0.1), part("health", 0.001), by=0.5), paid()]
-    track = track_of(breakdowns)
+    track = episode_data_of(breakdowns)
     logged = np.array([row.reward for row in track.decisions])
     columns, (first, second) = table_of(track, logged, reward_to_go(logged), 1, "light")
     assert [column.name for column in columns] == ["wood", "health"]  # what pays most comes first
@@ -217,13 +217,13 @@ def test_a_cell_says_what_was_paid_and_why():
 
 
 def test_the_heat_map_of_a_long_episode_has_few_cells_and_says_where_a_click_goes():
-    track = track_of(long_episode())
+    track = episode_data_of(long_episode())
     env = np.array([row.env_reward for row in track.decisions])
     figure, bins = heat_map(track.ledger, track.breakdowns, env, 5_000, "dark")
     cells, bars = traces(figure)
     assert bins.size == 84
-    assert len(cells.x) == len(bars.x) <= MOST_COLUMNS
-    assert len(cells.z) == MOST_ROWS + 1  # the last for all others
+    assert len(cells.x) == len(bars.x) <= MAX_COLUMNS
+    assert len(cells.z) == MAX_ROWS + 1  # the last for all others
     assert len(str(figure.to_json())) < 400_000
     rows = targets(figure)["xy"]
     strongest = np.abs(track.ledger.paid[: bins.size])
@@ -239,9 +239,9 @@ def picked(row: list[int | None]) -> list[tuple[int, int]]:
 
 
 def test_a_cell_of_the_heat_map_leads_to_the_decision_that_paid_most():
-    breakdowns = [paid() for _ in range(2 * MOST_COLUMNS)]
+    breakdowns = [paid() for _ in range(2 * MAX_COLUMNS)]
     breakdowns[4], breakdowns[5] = paid(part("wood", 0.1)), paid(part("wood", 0.3))
-    figure, bins = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MOST_COLUMNS), 0, "light")
+    figure, bins = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MAX_COLUMNS), 0, "light")
     assert bins.size == 2
     assert picked(targets(figure)["xy"][0]) == [(2, 5)]
     (says,) = [text for text in traces(figure)[0].hovertext[0] if text]
@@ -250,9 +250,9 @@ def test_a_cell_of_the_heat_map_leads_to_the_decision_that_paid_most():
 
 
 def test_an_empty_cell_of_the_heat_map_leads_to_what_paid_most_in_its_column():
-    breakdowns = [paid() for _ in range(2 * MOST_COLUMNS)]
+    breakdowns = [paid() for _ in range(2 * MAX_COLUMNS)]
     breakdowns[5], breakdowns[9] = paid(part("wood", 0.3)), paid(part("stone", 0.1))
-    figure, _ = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MOST_COLUMNS), 0, "light")
+    figure, _ = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MAX_COLUMNS), 0, "light")
     assert [picked(row) for row in targets(figure)["xy"]] == [[(2, 5), (4, 9)]] * 2
 
 
@@ -270,16 +270,16 @@ def test_the_environment_stands_on_its_own_axis_in_every_figure():
     *others, bars = traces(heat_map(ledger, breakdowns, env, 3, "light")[0])
     assert bars.yaxis == "y2"
     assert all(trace.yaxis != "y2" for trace in others)
-    lines = traces(curves(ledger, env, ToGo(reward_to_go(ledger.totals), reward_to_go(env)), 3, "light"))
+    lines = traces(curves(ledger, env, ReturnToGo(reward_to_go(ledger.totals), reward_to_go(env)), 3, "light"))
     assert [line.name for line in lines if line.yaxis == "y3"] == ["environment", "environment, to go"]
     assert [line.name for line in lines if line.yaxis == "y2"] == ["shaped, to go"]
 
 
 def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
     ledger, env = Ledger.of(long_episode(500)), np.ones(500)
-    to_go = ToGo(reward_to_go(ledger.totals), reward_to_go(env))
+    to_go = ReturnToGo(reward_to_go(ledger.totals), reward_to_go(env))
     *lines, shaped, paid_by_env, env_to_go = traces(curves(ledger, env, to_go, 3, "light"))
-    assert len(lines) == MOST_CURVES + 1
+    assert len(lines) == MAX_CURVES + 1
     assert sum(line.y[-1] for line in lines) == pytest.approx(ledger.totals.sum(), abs=1e-3)
     assert (paid_by_env.x[-1], paid_by_env.y[-1]) == (499, 500.0)
     assert shaped.y[0] == pytest.approx(ledger.totals.sum(), abs=1e-3)
@@ -289,7 +289,7 @@ def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
 
 def test_curves_say_nothing_as_zero_without_a_sign():
     ledger, env = Ledger.of(long_episode(20)), np.zeros(20)
-    *_, paid_by_env, _ = traces(curves(ledger, env, ToGo(reward_to_go(ledger.totals), env), 3, "light"))
+    *_, paid_by_env, _ = traces(curves(ledger, env, ReturnToGo(reward_to_go(ledger.totals), env), 3, "light"))
     assert set(paid_by_env.customdata) == {"0.00"}
 
 
@@ -297,13 +297,13 @@ def test_bins_cover_every_decision_once():
     for n in (1, 2, 119, 120, 121, 9_999):
         bins = Binned.of(n)
         assert bins.sums(np.ones(n)).sum() == n
-        assert len(bins.starts) <= MOST_COLUMNS
+        assert len(bins.starts) <= MAX_COLUMNS
     assert Binned.of(121).words(60) == "decision 120"
     assert Binned.of(9_999).words(1) == "decisions 84–167"
 
 
 def test_the_data_behind_the_charts_holds_every_decision_and_adds_up():
-    track = track_of(long_episode(300, names=3))
+    track = episode_data_of(long_episode(300, names=3))
     head, *rows = ledger_csv(track)
     assert head == [
         *("decision", "first_step", "end_step"),
@@ -315,6 +315,6 @@ def test_the_data_behind_the_charts_holds_every_decision_and_adds_up():
         *_, a, b, c, shaped, _ = [float(cell or 0) for cell in row]
         assert a + b + c == pytest.approx(shaped)
     to_go = reward_to_go(track.ledger.totals)
-    head, first, *_, last = curves_csv(track, ToGo(to_go, to_go))
+    head, first, *_, last = curves_csv(track, ReturnToGo(to_go, to_go))
     assert head[-4:] == ["shaped_return", "environment_return", "shaped_to_go", "environment_to_go"]
     assert float(last[-4] or 0) == pytest.approx(float(first[-2] or 0)) == pytest.approx(track.ledger.totals.sum())

@@ -15,7 +15,7 @@ from core.policies.llm.prompt import default_system_prompt
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import Budget, ModelProfile
-from pages.components.model_estimate import share_of_budget
+from pages.components.launch.estimate import share_of_budget
 from tests.support.launch_page import address, checked, described, errors, link, summary
 from tests.support.launch_page import opened as opened_on
 from tests.support.model.server import ModelServer, calls, says
@@ -221,7 +221,7 @@ def test_each_profile_brings_the_key_of_its_own_server(stored: TraceStore):
 
 
 def test_a_form_that_kept_the_key_would_not_be_launched(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pages.components.model_form.keep_key_with_its_server", lambda: "https://api.openai.com")
+    monkeypatch.setattr("pages.components.launch.model_form.keep_key_with_its_server", lambda: "https://api.openai.com")
     at = fill(with_model(), key_name="A_KEY")
     assert any("a key is sent only to the server that it was named for" in error for error in errors(at))
     assert at.button(key="launch_now").disabled

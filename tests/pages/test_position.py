@@ -28,9 +28,9 @@ def data() -> PlayerData:
 def player_page(data) -> None:
     import streamlit as st  # noqa: PLC0415
 
-    from pages.components.cursor import Cursor  # noqa: PLC0415
     from pages.components.player import player  # noqa: PLC0415
-    from pages.components.position import go_to_frame, last_frame, picked_of, seek_of  # noqa: PLC0415
+    from pages.components.player.cursor import Cursor  # noqa: PLC0415
+    from pages.components.player.position import go_to_frame, last_frame, picked_of, seek_of  # noqa: PLC0415
 
     if st.session_state.pop("go", False):
         go_to_frame("episode", Cursor(3, 2))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.potential_check import CHOICES, PotentialCheck, check
+from core.analysis.potential_check import CHOICES, PotentialCheck, check
 from core.rollout import run_rollout
 from core.store import TraceStore
 from core.types import Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from pages.components.potential_chart import MOST_COLUMNS, is_cut, potential_chart
-from pages.components.potential_panel import verdict
+from pages.components.episode.potential_chart import MAX_COLUMNS, is_cut, potential_chart
+from pages.components.episode.potential_panel import verdict
 from tests.support.episode_page import SCRIPTED, button, opened, selector, spec_of, texts
 
 SHAPED = "9" * 32
@@ -125,7 +125,7 @@ def test_a_column_of_a_long_episode_shows_the_decision_that_deviates_most_and_le
     figure, size = potential_chart(found(shaping, np.zeros(10_001)), "vitals", 0, "dark")
     columns = -(-10_000 // size)
     assert (size, len(figure.to_dict()["data"][0]["x"])) == (42, columns)
-    assert columns <= MOST_COLUMNS
+    assert columns <= MAX_COLUMNS
     targets = figure.to_dict()["layout"]["meta"]["decisions"]
     assert targets["xy"] == targets["xy2"]
     assert targets["xy"][0][5_003 // size] == 5_003

@@ -16,8 +16,8 @@ from core.errors import StoreUnavailable, UnknownEpisode
 from core.settings import load_settings
 from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from pages.components.cursor import Cursor
-from pages.components.live import Played, episode_name, played_by, progress_of, stage
+from pages.components.player.cursor import Cursor
+from pages.components.run.cards import Played, episode_name, played_by, progress_of, stage
 from tests.support import ROOT
 from tests.support.model.episodes import EPISODE, RUN, record, says_nothing_to_do
 from tests.support.model.server import says
@@ -227,7 +227,7 @@ def test_nothing_polls_before_the_browser_shows_the_page(waiting: TraceStore, mo
 
     monkeypatch.setattr(st, "fragment", noted)
     opened("a" * 32)
-    monkeypatch.setattr("pages.components.arrival.has_arrived", lambda page: True)
+    monkeypatch.setattr("pages.components.browser.page_ready.page_is_ready", lambda page: True)
     opened("a" * 32)
     assert polls == [None, 1.0]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.rewards import RewardShaper
 from core.types import Decision, RewardConfig, StateFacts, Step, Timing
-from pages.components.sentences import (
+from pages.components.text.sentences import (
     env_reward_sentence,
     reward_notes,
     reward_sentence,

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from core.analysis.rescore import breakdowns, score
 from core.errors import InvalidReward
 from core.facts import FactsWriter
 from core.facts.columns import FactColumns
-from core.rescore import breakdowns, score
 from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper, StateFacts
 from core.rewards.base import Change, NoParams, Strategy
 

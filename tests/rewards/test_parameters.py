@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.analysis.rescore import breakdowns, score
 from core.errors import InvalidReward
 from core.facts import FactsWriter
 from core.facts.columns import FactColumns
 from core.params import choice, integer, number, text
-from core.rescore import breakdowns, score
 from core.rewards import (
     STRATEGIES,
     RewardComponent,

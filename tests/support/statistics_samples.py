@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from core.analysis.statistics import Sample
 from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
-from core.statistics import Sample
 from core.types import EnvConfig, Limits, RewardComponent, StateFacts, StopReason
 
 

@@ -6,27 +6,27 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.audit import EPISODE_RULES, RULES, Alert, Severity, Span
+from core.analysis.audit import EPISODE_RULES, RULES, Alert, Severity, Span
 from pages.components.audit.found import Audited
-from pages.components.format import number, signed
-from pages.components.plain import plain, short, shown
+from pages.components.text.escape import escape, one_line, safe_text
+from pages.components.text.format import number, signed
 
 ShowSpan = Callable[[Span, str, str], None]
 """Draws the way to a span's frames: the span, what the way is called, and a key of its own."""
 
 _FIRST = 3
-_MOST_OF_A_TEXT = 600
+_MAX_TEXT_LENGTH = 600
 _LETTER_PX, _ARROW_PX = 6, 44  # about what a letter of a link and its arrow with the room around it take
 
 
 def show_alerts(found: Audited, show_span: ShowSpan, key: str) -> None:
     """All alerts of an audit, or that there is none. Where it could not be made, why."""
     if found.problem:
-        st.text(f"It could not be audited: {shown(found.problem, _MOST_OF_A_TEXT)}")
+        st.text(f"It could not be audited: {safe_text(found.problem, _MAX_TEXT_LENGTH)}")
         return
     if not found.alerts:
         looked = f"{number(len(EPISODE_RULES))} rules were looked at; they stand below."
-        st.caption(f"Nothing was found. {plain(short(found.why_none, _MOST_OF_A_TEXT)) or looked}")
+        st.caption(f"Nothing was found. {escape(one_line(found.why_none, _MAX_TEXT_LENGTH)) or looked}")
     for at, alert in enumerate(found.alerts):
         _show_alert(alert, show_span, f"{key}-{at}")
 
@@ -50,7 +50,7 @@ def _show_alert(alert: Alert, show_span: ShowSpan, key: str) -> None:
             is_alert = alert.severity is Severity.ALERT
             st.badge("alert" if is_alert else "notice", color="red" if is_alert else "gray")
             st.markdown(f"**{rule.name}**", width="content")
-        st.text(shown(alert.sentence, _MOST_OF_A_TEXT))
+        st.text(safe_text(alert.sentence, _MAX_TEXT_LENGTH))
         if alert.evidence:
             _show_evidence(alert.evidence, show_span, key)
         st.caption(f"Rule: {alert.criterion}")
@@ -74,7 +74,7 @@ def _show_span(span: Span, show_span: ShowSpan, width: int, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width=width):
             show_span(span, _place(span), key)
-        caption = f"{shown(span.caption, 200)}: " if span.caption else ""
+        caption = f"{safe_text(span.caption, 200)}: " if span.caption else ""
         st.text(f"{caption}{signed(span.reward)}", width="stretch")
 
 

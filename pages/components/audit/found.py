@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.audit import Alert, AuditThresholds, Severity, audit, audit_config, why_no_config_alert
+from core.analysis.audit import Alert, AuditThresholds, Severity, audit, audit_config, why_no_config_alert
 from core.errors import CraftscopeError
 from core.store import TraceStore
 from core.types import RewardConfig

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.audit import Span
+from core.analysis.audit import Span
 from core.store import EpisodeSummary
 from pages.components.audit.alerts import show_alerts
 from pages.components.audit.found import audited, audited_config
 from pages.components.audit.thresholds_form import show_thresholds, thresholds
-from pages.components.cursor import Cursor
-from pages.components.position import go_to_frame
-from pages.components.state import store
+from pages.components.player.cursor import Cursor
+from pages.components.player.position import go_to_frame
+from pages.components.shared.state import store
 
 
 def show_audit_of(summary: EpisodeSummary) -> None:

@@ -7,20 +7,20 @@ from typing import Final
 
 import streamlit as st
 
-from core.audit import RULES, AuditThresholds
+from core.analysis.audit import RULES, AuditThresholds
 from core.params import kind_of
-from pages.components.address import keep_in_address
-from pages.components.form_state import FormState, param_name
-from pages.components.link_values import in_link, reader_of
-from pages.components.param_field import param_field
-from pages.components.plain import plain, short
+from pages.components.browser.url import keep_in_address
+from pages.components.links.values import in_link, reader_of
+from pages.components.shared.form_state import FormState, param_name
+from pages.components.shared.param_field import param_field
+from pages.components.text.escape import escape, one_line
 
 _FORM: Final = FormState("audit_")
 _FIELDS: Final = fields(AuditThresholds)
 _COLUMNS: Final = 3
 _BEGUN: Final = "begun"
 _TROUBLES: Final = "link_troubles"
-_MOST_ECHOED: Final = 60
+_MAX_ECHOED: Final = 60
 
 
 def thresholds() -> AuditThresholds:
@@ -43,7 +43,7 @@ def show_thresholds(page: str) -> None:
     changed = sum(text is not None for text in address.values())
     troubles, as_filled = _FORM.get(_TROUBLES, ((), wanted))
     if troubles and wanted == as_filled:
-        st.warning(plain(" ".join(troubles)))
+        st.warning(escape(" ".join(troubles)))
     # The session holds whether it is open: what is drawn above it changes with each threshold.
     with st.expander("Rules and thresholds", key="audit_rules", on_change="rerun"):
         for rule in RULES.values():
@@ -53,7 +53,7 @@ def show_thresholds(page: str) -> None:
             for row in (own[at : at + _COLUMNS] for at in range(0, len(own), _COLUMNS)):
                 for column, spec in zip(st.columns(_COLUMNS), row, strict=False):
                     with column:
-                        param_field("audit", spec, form=_FORM)
+                        param_field(_FORM, "audit", spec)
         st.button("Back to the defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
     keep_in_address(page, "thresholds", address)
     if changed:
@@ -76,7 +76,7 @@ def _fill_from_link() -> list[str]:
         except ValueError as error:
             label = spec.metadata["label"]
             troubles.append(
-                f'The link\'s "{spec.name}" is "{short(text, _MOST_ECHOED)}": {error} “{label}” is at its default.'
+                f'The link\'s "{spec.name}" is "{one_line(text, _MAX_ECHOED)}": {error} “{label}” is at its default.'
             )
     return troubles
 

@@ -1,0 +1,64 @@
+"""One component pays for most of an episode."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from core.analysis.audit.records import Alert, Rule, Severity
+from core.analysis.audit.thresholds import AuditThresholds
+from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
+from core.analysis.audit.unlocks import paid_beside
+from core.analysis.audit.words import amount, component, share, times
+
+_Paid = dict[tuple[str, str], dict[Entry, float]]
+
+
+def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
+    """One alert for each component whose share is too large."""
+    gross = math.fsum(max(0.0, pay) for entry in trail.entries for pay in _parts(entry))
+    for (kind, name), paid in _repeated(trail).items():
+        pay = math.fsum(paid.values())
+        if pay <= 0 or pay < thresholds.component_share * gross or len(paid) < thresholds.component_decisions:
+            continue
+        words = component(kind, name)
+        yield Alert(
+            rule=RULE.id,
+            severity=Severity.ALERT,
+            sentence=f"{words[0].upper()}{words[1:]} paid {amount(pay)} in "
+            f"{times(len(paid), 'decision')}, unlocks left out: {share(pay / gross)} of everything that was paid.",
+            criterion=f"One component pays at least {share(thresholds.component_share)} of everything that was paid, "
+            f"in at least {times(thresholds.component_decisions, 'decision')}; what unlocks themselves pay is left "
+            "out.",
+            reward=pay,
+            evidence=most_telling(
+                span(run, f"{words} pays", reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)
+            ),
+        )
+
+
+def _repeated(trail: Trail) -> _Paid:
+    """What each component paid beside unlocks, by the decisions in which it did."""
+    paid: _Paid = defaultdict(lambda: defaultdict(float))
+    for entry in trail.entries:
+        for kind, name, pay in paid_beside(entry.decision):
+            if abs(pay) > TINY:
+                paid[kind, name][entry] += pay
+    return paid
+
+
+def _parts(entry: Entry) -> Iterator[float]:
+    reward = entry.decision.reward
+    for part in reward.components:
+        yield reward.effective_lambda * part.value
+
+
+RULE: Rule[Trail] = Rule(
+    id="one_component",
+    name="One component pays for most",
+    description="One part of the reward, paid again and again for other things than unlocks, makes up most of "
+    "everything that was paid. An honest episode is paid for many different things, and a configuration that pays for "
+    "unlocks alone is no finding: what is paid for an unlock itself does not count.",
+    find=find,
+)

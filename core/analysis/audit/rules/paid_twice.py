@@ -1,0 +1,76 @@
+"""The same unlock paid under several names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.analysis.audit.records import Alert, Rule, Severity
+from core.analysis.audit.thresholds import AuditThresholds
+from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span
+from core.analysis.audit.unlocks import brought, own_share
+from core.analysis.audit.words import amount, component, share, times
+from core.types import RewardComponent
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    """One unlock and what it was paid, by component, the largest first."""
+
+    name: str
+    entry: Entry
+    parts: tuple[tuple[RewardComponent, float], ...]
+
+    @property
+    def all(self) -> float:
+        return math.fsum(pay for _, pay in self.parts)
+
+    @property
+    def again(self) -> float:
+        """All but the largest part."""
+        return math.fsum(pay for _, pay in self.parts[1:])
+
+
+def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
+    """One alert or notice for the episode, where any unlock was paid more than once."""
+    unlocks = [_paid(entry, name) for entry in trail.entries for name in entry.decision.unlocked]
+    again = math.fsum(unlock.again for unlock in unlocks)
+    if again <= TINY:
+        return
+    part = again / math.fsum(unlock.all for unlock in unlocks)
+    worst = max(unlocks, key=lambda unlock: unlock.again)
+    several = [unlock for unlock in unlocks if unlock.again > TINY]
+    names = ", ".join(f"{component(paid.kind, paid.name)} {amount(pay)}" for paid, pay in worst.parts)
+    yield Alert(
+        rule=RULE.id,
+        severity=Severity.ALERT if part >= thresholds.twice_share else Severity.NOTICE,
+        sentence=f"{times(len(several), 'unlock was', 'unlocks were')} paid under several names: {amount(again)} of "
+        f"their reward, {share(part)} of what all unlocks paid, was paid again. Most of it for {worst.name}: {names}.",
+        criterion=f"The parts of an unlock's pay other than its largest are at least {share(thresholds.twice_share)} "
+        "of what unlocks paid; a notice below that.",
+        reward=again,
+        evidence=most_telling(span([unlock.entry], unlock.name, reward=unlock.again) for unlock in several),
+    )
+
+
+def _paid(entry: Entry, name: str) -> _Paid:
+    """What a decision paid for one unlock: under its own name, and under the names of what it brings."""
+    reward = entry.decision.reward
+    parts: list[tuple[RewardComponent, float]] = []
+    for part in reward.components:
+        # A decision of several actions may have brought more of it than the unlock itself.
+        pay = reward.effective_lambda * part.value * own_share(part, brought(part, name))
+        if pay > 0:
+            parts.append((part, pay))
+    return _Paid(name, entry, tuple(sorted(parts, key=lambda paid: -paid[1])))
+
+
+RULE: Rule[Trail] = Rule(
+    id="paid_twice",
+    name="One unlock, several names",
+    description="An unlock is paid as an unlock, as an achievement that is counted, and as what it brings into the "
+    "inventory. The default `per_achievement` weights do so a little for every honest episode, which is a notice; an "
+    "alert is where the repetition outweighs the rest.",
+    find=find,
+)

@@ -1,0 +1,94 @@
+"""The shaped return rises while achievements stand still."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from core.analysis.audit.records import Alert, Rule, Severity
+from core.analysis.audit.thresholds import AuditThresholds
+from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span, total_beside
+from core.analysis.audit.words import amount, times, unlocks_worth
+
+
+def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
+    """One alert for the episode, with every stretch in which too much was paid beside unlocks."""
+    least = max(TINY, thresholds.still_worth * trail.unlock_worth)
+    stretches = [
+        stretch
+        for quiet in _between_unlocks(trail.entries)
+        for stretch in _joined(quiet, _windows(quiet, thresholds.still_steps, least))
+    ]
+    if not stretches:
+        return
+    best = max(stretches, key=total_beside)
+    reward = sum(map(total_beside, stretches))
+    where = f"from step {best[0].first_frame} to step {best[-1].last_frame}"
+    if len(stretches) > 1:
+        where = f"most of it {where} ({amount(total_beside(best))})"
+    steps = sum(stretch[-1].last_frame - stretch[0].first_frame for stretch in stretches)
+    yield Alert(
+        rule=RULE.id,
+        severity=Severity.ALERT,
+        sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')}, what unlocks paid left out, "
+        f"{where}.",
+        criterion=f"At most {times(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
+        f"decision, pay at least {amount(least)} beside the unlock: "
+        f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}. Windows that touch are one stretch.",
+        reward=reward,
+        evidence=most_telling(
+            span(stretch, "return rises, no further unlock", reward=total_beside(stretch)) for stretch in stretches
+        ),
+    )
+
+
+def _between_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """What begins with the start or with a decision that unlocked something, which may have done more than that."""
+    quiet: list[Entry] = []
+    for entry in entries:
+        if entry.unlocked:
+            yield quiet
+            quiet = []
+        quiet.append(entry)
+    yield quiet
+
+
+def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple[int, int]]:
+    """Where enough is paid, as (first, last): for each last, the stretch of at most so many steps that pays most."""
+    paid = 0.0  # before the current entry
+    starts: deque[tuple[int, float]] = deque()  # where to begin and what was paid before it, both rising
+    for last, entry in enumerate(quiet):
+        while starts and starts[-1][1] >= paid:
+            starts.pop()
+        starts.append((last, paid))
+        while len(starts) > 1 and entry.last_frame - quiet[starts[0][0]].first_frame > steps:
+            starts.popleft()
+        paid += entry.pay_beside
+        first, before = starts[0]
+        if paid <= before:  # a loss that was not made up for: what follows stands by itself
+            starts.clear()
+            paid = 0.0
+        elif entry.pay_beside > 0 and paid - before >= least:
+            yield first, last
+
+
+def _joined(quiet: Sequence[Entry], windows: Iterator[tuple[int, int]]) -> Iterator[list[Entry]]:
+    """Windows that overlap or touch, as one stretch."""
+    stretches: list[tuple[int, int]] = []
+    for first, last in windows:
+        if stretches and first <= stretches[-1][1] + 1:
+            stretches[-1] = (stretches[-1][0], last)
+        else:
+            stretches.append((first, last))
+    return (list(quiet[first : last + 1]) for first, last in stretches)
+
+
+RULE: Rule[Trail] = Rule(
+    id="standing_still",
+    name="Return rises, achievements stand still",
+    description="A stretch of steps in which nothing new is unlocked pays as much as several unlocks do; what the "
+    "decision before it paid for its unlock is left out. An honest "
+    "player between two unlocks gathers what the next one needs and keeps itself alive, which pays a little; only "
+    "repeating something pays a lot.",
+    find=find,
+)

@@ -1,0 +1,160 @@
+"""The thresholds of all rules: numbers with the label, help text and bounds that a form is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from core.errors import InvalidInput
+from core.params import integer, kind_of, number, quoted
+
+
+def _of(rule: str, made: Any) -> Any:
+    """The field that `core.params` made, with the id of its rule beside its label, help and bounds."""
+    return field(default=made.default, metadata={**made.metadata, "rule": rule})
+
+
+@dataclass(frozen=True, slots=True)
+class AuditThresholds:
+    """From where on something is an alert.
+
+    Amounts are counted in unlocks' worth: the mean of what the configuration pays for each of Crafter's 22 unlocks
+    (`worth.py`). So a configuration that pays ten times as much for everything needs no other thresholds.
+
+    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 27
+    episodes of the scripted policy of up to 1,000 steps (seeds 0 to 24, 9200 and 9214) the largest share of a component
+    was 0.11, 200 steps without an unlock paid at most 6.1 unlocks' worth, and loops of 5 or more laps were worth at
+    most 0.36. The one exception were 5 laps worth 1.2, out of a shelter and back while it was still dark; such laps
+    count half.
+
+    Raises InvalidInput for a value that is no number or out of its bounds.
+    """
+
+    component_share: float = _of(
+        "one_component",
+        number(
+            0.5,
+            label="Share of one component",
+            description="An alert where one component pays at least this share of everything that was paid.",
+            low=0.05,
+            high=1.0,
+        ),
+    )
+    component_decisions: int = _of(
+        "one_component",
+        integer(
+            20,
+            label="Paid decisions",
+            description="In at least so many decisions that unlocked nothing.",
+            low=1,
+            high=1_000,
+        ),
+    )
+    still_steps: int = _of(
+        "standing_still",
+        integer(
+            200,
+            label="Window in steps",
+            description="The stretch without an unlock that is looked at is at most this long.",
+            low=10,
+            high=10_000,
+        ),
+    )
+    still_worth: float = _of(
+        "standing_still",
+        number(
+            7.0,
+            label="Pay in the window, in unlocks' worth",
+            description="An alert where so much is paid in such a window.",
+            low=0.0,
+            high=100.0,
+        ),
+    )
+    loop_laps: int = _of(
+        "paying_loop",
+        integer(
+            5,
+            label="Laps",
+            description="An alert from this many laps of the same loop on. A lap that leads to another place and back "
+            "counts half. Where each lap leaves another ground behind, so many have to begin at one place.",
+            low=1,
+            high=1_000,
+        ),
+    )
+    loop_worth: float = _of(
+        "paying_loop",
+        number(
+            0.6,
+            label="Pay of the laps, in unlocks' worth",
+            description="Where they pay at least this together.",
+            low=0.0,
+            high=100.0,
+        ),
+    )
+    loop_window: int = _of(
+        "paying_loop",
+        integer(
+            1_000,
+            label="Window in steps",
+            description="The laps have to lie within so many steps.",
+            low=10,
+            high=10_000,
+        ),
+    )
+    loop_lap_steps: int = _of(
+        "paying_loop",
+        integer(
+            40,
+            label="Longest lap in steps",
+            description="A way back that takes longer is not counted as a lap.",
+            low=1,
+            high=1_000,
+        ),
+    )
+    twice_share: float = _of(
+        "paid_twice",
+        number(
+            0.5,
+            label="Share that was paid again",
+            description="An alert where at least this share of what unlocks paid came under a second or third "
+            "name; below it, a notice.",
+            low=0.0,
+            high=1.0,
+        ),
+    )
+    after_end_reward: float = _of(
+        "after_end",
+        number(
+            0.0,
+            label="Reward after the end",
+            description="An alert where more than this was paid after the end or after a reset.",
+            low=0.0,
+            high=100.0,
+        ),
+    )
+    unchanged_reward: float = _of(
+        "no_change",
+        number(
+            0.0,
+            label="Reward without a change",
+            description="An alert where more than this was paid by decisions that changed nothing.",
+            low=0.0,
+            high=100.0,
+        ),
+    )
+    config_share: float = _of(
+        "loop_pays_best",
+        number(
+            0.1,
+            label="Share of all unlocks",
+            description="An alert where 100 steps of a loop pay at least this share of what all unlocks pay once.",
+            low=0.001,
+            high=10.0,
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):
+            value: object = getattr(self, spec.name)
+            if kind_of(spec).read(value) is None:
+                raise InvalidInput(f'The threshold "{spec.name}" is {quoted(value)}; it must be {kind_of(spec)}.')

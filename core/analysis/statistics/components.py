@@ -1,0 +1,76 @@
+"""What each part of the shaping paid, over many episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.numbers import exponents, refuse_not_finite
+from core.analysis.statistics.sample import Floats, Rows
+from core.facts import EpisodeFacts
+
+
+@dataclass(frozen=True)
+class ComponentTable:
+    """components: kind and name of C parts. values: float64 (E, C), what each paid in each episode as it was played."""
+
+    components: tuple[tuple[str, str], ...]
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentPay:
+    """What one part paid over some episodes: in all, in the mean of them, and its share of all that was paid.
+
+    share: 0 to 1, its amount over the amounts of all parts; where parts take away, amounts count without their sign.
+    """
+
+    kind: str
+    name: str
+    total: float
+    mean: float
+    share: float
+
+
+def component_table(facts: Sequence[EpisodeFacts], scales: Sequence[float]) -> ComponentTable:
+    """scales: the effective lambda of each episode's configuration, which its parts are multiplied by."""
+    places: dict[tuple[str, str], int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
+    paid: list[float] = []
+    for row, (its, scale) in enumerate(zip(facts, scales, strict=True)):
+        for part in its.components:
+            rows.append(row)
+            columns.append(places.setdefault((part.kind, part.name), len(places)))
+            paid.append(part.value * scale)
+    values = np.zeros((len(facts), len(places)))
+    np.add.at(values, (rows, columns), paid)
+    return ComponentTable(tuple(places), values)
+
+
+def component_pay(table: ComponentTable, rows: Rows) -> tuple[ComponentPay, ...]:
+    """What each part paid over the episodes at these places, most first; parts that paid nothing are left out.
+
+    Raises InvalidInput where a payment is no finite number.
+    """
+    paid = table.values[rows]
+    refuse_not_finite(paid, "payments")
+    exponent = exponents(paid)
+    scaled = np.ldexp(paid, -exponent).sum(axis=0)
+    amounts = np.abs(np.ldexp(scaled, exponent - exponent.max(initial=0)))  # in a unit that lets them be added
+    with np.errstate(over="ignore"):
+        totals = np.ldexp(scaled, exponent)
+    order = np.argsort(-amounts, kind="stable")
+    return tuple(
+        ComponentPay(
+            kind=table.components[place][0],
+            name=table.components[place][1],
+            total=float(totals[place]),
+            mean=float(np.ldexp(scaled[place] / len(rows), exponent[place])),
+            share=float(amounts[place] / amounts.sum()),
+        )
+        for place in map(int, order)
+        if totals[place] != 0
+    )

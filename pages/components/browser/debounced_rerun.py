@@ -1,0 +1,104 @@
+"""Tells when nobody is editing a table any more, so that the page is drawn anew once, and not between two cells.
+
+While a browser draws a page it is busy, and its table then loses what is typed: the field of one cell is closed and
+that of the next opened in one go, which says what the first one said and takes no Enter. So the table itself asks for
+no run (`on_change="ignore"`); what is mounted here does, a moment after the last edit. The run finds all of them.
+
+Whoever presses a button or follows a link meanwhile means the table as it is: such a click is held back until that run
+is over. Otherwise a button would act on the table of the run before, and the run would undo the press.
+"""
+
+from __future__ import annotations
+
+import time
+
+from streamlit.components.v2 import component
+
+_NAME = "craftscope.at_rest"
+_AFTER_MS = 400  # from cell to cell, of a quick hand
+_JS = """
+const CLICKABLE = "button, a[href], label, [role=button], [role=tab], [role=option], [role=menuitem]";
+const LOOK_MS = 40, MOST_MS = 10_000;
+const states = new WeakMap();
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const isIdle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState !== "running";
+
+/** Waits for the run that was just asked for: it brings another number, and is over a while after that. */
+async function untilItIsOver(state) {
+  const asked = performance.now(), before = state.number;
+  while ((state.number === before || !isIdle()) && performance.now() - asked < MOST_MS) await pause(LOOK_MS);
+}
+
+/** What is clicked, in the page as it is now: it may have been drawn anew meanwhile. */
+function found(target, key) {
+  if (target.isConnected || !key) return target;
+  const there = [...document.querySelectorAll(`.${CSS.escape(key)} ${target.tagName}`)];
+  return there.find((element) => element.textContent === target.textContent) ?? target;
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const state = states.get(parentElement) ?? { timer: 0, run: null, held: null, isPassing: false };
+  states.set(parentElement, state);
+  state.number = data.run;
+  const isOpen = () => document.querySelector("#portal .gdg-clip-region, #portal .gdg-style") !== null;
+  const isOfTable = (target) => target.closest?.(`.st-key-${data.table}, #portal`);
+  const send = () => {
+    clearTimeout(state.timer);
+    state.timer = 0;
+    if (!parentElement.isConnected) return;
+    setTriggerValue("rested", true);
+    const run = untilItIsOver(state).then(() => { if (state.run === run) state.run = null; });
+    state.run = run;
+  };
+  const wait = (ms = data.ms) => {
+    clearTimeout(state.timer);
+    state.timer = setTimeout(() => (isOpen() ? wait() : send()), ms);
+  };
+  const onKey = (event) => {
+    const mayEdit = ["Enter", "Tab", "Delete", "Backspace"].includes(event.key) && isOfTable(event.target);
+    if (mayEdit || state.timer) wait();
+  };
+  const onPress = (event) => {
+    if (isOpen() || state.timer) wait(isOfTable(event.target) ? data.ms : 0);
+  };
+  const onPaste = (event) => { if (isOfTable(document.activeElement ?? event.target)) wait(); };
+  const onClick = async (event) => {
+    const target = event.target.closest?.(CLICKABLE);
+    const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
+    if (!target || state.isPassing || opensElsewhere || isOfTable(target)) return;
+    if (!(state.held || state.timer || state.run || isOpen())) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (state.held) return; // a second click of the same hand
+    state.held = target;
+    const key = [...(target.closest("[class*='st-key-']")?.classList ?? [])].find((name) => name.startsWith("st-key-"));
+    const until = performance.now() + MOST_MS;
+    while ((isOpen() || state.timer || state.run) && performance.now() < until) await (state.run ?? pause(LOOK_MS));
+    state.held = null;
+    state.isPassing = true;
+    found(target, key).click();
+    state.isPassing = false;
+  };
+  document.addEventListener("keydown", onKey, true);
+  document.addEventListener("pointerdown", onPress, true);
+  document.addEventListener("paste", onPaste, true);
+  document.addEventListener("click", onClick, true);
+  return () => {
+    document.removeEventListener("keydown", onKey, true);
+    document.removeEventListener("pointerdown", onPress, true);
+    document.removeEventListener("paste", onPaste, true);
+    document.removeEventListener("click", onClick, true);
+  };
+}
+"""
+
+
+def debounced_rerun(table: str) -> None:
+    """A run of the page follows a moment after the last edit. table: the key of the container that holds the table."""
+    listener = component(_NAME, js=_JS)
+    data = {"table": table, "ms": _AFTER_MS, "run": str(time.monotonic_ns())}  # as text: a number would be rounded
+    listener(key=f"rest-{table}", data=data, on_rested_change=_nothing, height=0)
+
+
+def _nothing() -> None:
+    """Streamlit reports a trigger only where a callback names it."""

@@ -1,0 +1,62 @@
+"""Charts: how a figure is put on the page, and what all figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.components.charts.download import Download, chart_with_downloads
+from pages.components.charts.figure import COLOURS, Theme, theme
+from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
+
+__all__ = ["COLOURS", "CONFIG", "Download", "Theme", "held_back", "show", "theme"]
+
+CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "doubleClick": "reset"}
+"""What every chart is shown with: no tool bar."""
+
+
+_held_back: ContextVar[bool] = ContextVar("held_back", default=False)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Charts that are shown within are empty places of their size, for a run of the page that another one follows."""
+    token = _held_back.set(True)
+    try:
+        yield
+    finally:
+        _held_back.reset(token)
+
+
+def show(
+    figure: go.Figure,
+    *,
+    key: str,
+    alt: str,
+    seeks: Literal["steps", "decisions"] | None = None,
+    download: Download | None = None,
+) -> None:
+    """Put a figure on the page. alt: what it says, for those who do not see it.
+
+    seeks: what its horizontal axis counts, from the first to the last, where a click moves the player there. The
+    player itself listens, in the browser, for clicks on charts within a container of such a key: no round trip, and
+    nothing stays selected, as would be the case with Streamlit's selections. Where a place on the chart stands for
+    several decisions, `figure.going_to` says which one a click means.
+    download: offers the picture and the data behind it, where the pointer is on the chart.
+    """
+    config = CONFIG if download is None else CONFIG | download.config
+    with chart_with_downloads(key, download) if download else nullcontext():
+        with st.container(key=f"seek-{seeks}-{key}") if seeks else nullcontext():
+            if _held_back.get():
+                layout: Any = figure.layout
+                st.container(height=int(layout.height), border=False)
+            else:
+                st.plotly_chart(figure, key=key, config=config, theme="streamlit", alt=safe_text(alt, MAX_LINE_LENGTH))
+
+
+# ------------------------------------------------------------------------------------------------------- parts

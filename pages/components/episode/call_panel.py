@@ -1,0 +1,141 @@
+"""The "Tool call" tab: what the policy was told, what it answered, and what became of it.
+
+Names, arguments and reasoning come from a model: they are shown as text, never as Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any, Literal
+
+import streamlit as st
+
+from core.env.rules import ACTIONS
+from core.types import Decision, Step, ToolCall
+from pages.components.player.cursor import Cursor
+from pages.components.shared.long_text import show_long_text
+from pages.components.shared.problem import LONG, LONG_TEXT_PX, show_problem, show_scrolled_text
+from pages.components.text.escape import safe_data, safe_text
+from pages.components.text.format import signed, words
+from pages.components.text.model_text import INSTEAD, is_replacement, problem_in_words, warning_in_words
+
+_MAX_TREE_LENGTH = 100_000
+
+
+def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
+    """Draw the tab for one decision; the step of the cursor's frame is marked."""
+    if decision.error is not None:
+        show_problem("This decision failed", _kind_of(decision), decision.error.detail, decision.error.where)
+    if decision.warning:
+        show_problem("Warning", "", _warning_of(decision), colour="orange")
+    sent = sum(not is_replacement(call) for call in decision.tool_calls)
+    if not sent:
+        st.text("The policy made no tool call." if decision.model_call is None else "The model made no tool call.")
+    done = number_of_call = 0
+    for call in decision.tool_calls:
+        executed = decision.steps[done : done + len(call.actions)]
+        done += len(call.actions)
+        if is_replacement(call):
+            _show_replacement(call, executed, cursor)
+            continue
+        number_of_call += 1
+        _show_call(call, executed, cursor, _title(call, number_of_call, sent))
+    with st.expander("As it is stored"):
+        show_json([asdict(call) for call in decision.tool_calls])
+    with st.expander("What the policy was told"):
+        told = decision.observation or "(nothing)"
+        show_long_text(told, key=f"told-{decision.index}", name="observation")
+
+
+def _kind_of(decision: Decision) -> str:
+    """What failed, in words; a kind that is not known, such as an exception's name, as it is."""
+    call = decision.model_call
+    kind = decision.error.kind if decision.error else ""
+    return problem_in_words(call) if call and call.error_kind == kind else warning_in_words(kind)
+
+
+def _warning_of(decision: Decision) -> str:
+    call = decision.model_call
+    warning = decision.warning or ""
+    if call and call.error_kind == warning:
+        return f"The answer could not be used: {problem_in_words(call)}."
+    return warning_in_words(warning)
+
+
+def _show_replacement(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
+    """What a policy did because no call could be used; nobody sent it."""
+    st.caption("What the policy did instead")
+    _show_actions(call, executed, cursor)
+    st.text(INSTEAD)
+
+
+def _title(call: ToolCall, number_of_call: int, calls: int) -> str:
+    """Which of several calls it is. A single one needs no name; its id is among what is stored."""
+    if calls == 1:
+        return ""
+    return f"Call {number_of_call} of {calls}" + (f", id {safe_text(call.call_id, 60)}" if call.call_id else "")
+
+
+def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title: str) -> None:
+    if title:
+        st.text(title)
+    if call.reasoning:
+        st.caption("Reasoning")
+        with st.container(border=True):
+            show_scrolled_text(call.reasoning)
+    st.caption("Actions, in order")
+    _show_actions(call, executed, cursor)
+    st.caption("As the policy sent it")
+    called = safe_text(f"{call.name}({call.arguments})")
+    is_long = len(called) > LONG
+    st.code(called, language="json", wrap_lines=True, height=LONG_TEXT_PX if is_long else "content")
+
+
+def show_json(value: Any) -> None:
+    """Data from a trace as a tree, or its beginning as text where a browser would choke on the whole."""
+    text = json.dumps(value, default=str)
+    if len(text) <= _MAX_TREE_LENGTH:
+        st.json(json.dumps(safe_data(value), default=str), expanded=1)
+    else:
+        st.code(safe_text(text), language="json", wrap_lines=True, height=LONG_TEXT_PX)
+
+
+def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
+    if not call.actions and not call.dropped:
+        st.text("It named no action.")
+        return
+    with st.container(horizontal=True, gap="small"):
+        for step in executed:
+            paid = f"  {signed(step.env_reward)}" if step.env_reward else ""
+            mark, colour, when = _played(step, cursor)
+            st.badge(
+                f"{mark} {_known(step.action)}{paid}",
+                color=colour,
+                help=f"Step {step.index + 1:,}, {when}. Crafter paid {signed(step.env_reward)}.",
+            )
+        for action in call.actions[len(executed) :]:
+            st.badge(
+                f"✕ {_known(action)}",
+                color="orange",
+                help="Valid, but not executed: the episode ended or a cap was reached first.",
+            )
+    if len(call.actions) > len(executed):
+        rest = safe_text(", ".join(call.actions[len(executed) :]), 500)
+        st.text(f"✕ not executed: {rest} (the episode ended or a cap cut in)")
+    for dropped in call.dropped:
+        st.text(f"✕ dropped: {safe_text(dropped.name, 200)} ({safe_text(dropped.reason, 500)})")
+
+
+def _played(step: Step, cursor: Cursor) -> tuple[str, Literal["green", "gray"], str]:
+    """A step's mark, its colour, and where it stands from the frame that is shown."""
+    if cursor.step is None or step.index > cursor.step:
+        return "·", "gray", "executed after the frame that is shown"
+    if step.index == cursor.step:
+        return "▶", "green", "executed just now: it led to the frame that is shown"
+    return "✓", "gray", "executed before the frame that is shown"
+
+
+def _known(action: str) -> str:
+    """The action's name where it is one of Crafter's. Anything else would be a stranger's text in a label."""
+    return words(action) if action in ACTIONS else "(unknown action)"

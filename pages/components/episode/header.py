@@ -1,0 +1,271 @@
+"""The head of the episode page: what it is, how it went, and what can be done with it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import replay
+from core.env.rules import ACHIEVEMENTS
+from core.errors import CraftscopeError, StoreError
+from core.evidence import ModelTotals
+from core.export import SftFilter, episode_json
+from core.store import EpisodeSummary, TraceStore
+from pages.components.browser.page_ready import page_is_ready
+from pages.components.episode.model_totals import show_model_totals
+from pages.components.player.cursor import Cursor
+from pages.components.player.position import go_to_frame, last_frame, picked_of
+from pages.components.shared.episode_picker import inert
+from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, examples_file
+from pages.components.shared.problem import show_problem
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import number, reason_in_words, seconds, short_id, signed, status_badge
+from pages.components.text.model_text import warning_in_words
+
+_FOLLOW_EVERY_S = 2.0
+_MAX_NAME_LENGTH = 40
+_MAX_REASON_LENGTH = 160
+_ERROR_PX = 96  # above the player: it must not be pushed out of the window
+_REPLAY_HELP = "Simulate seed and actions again, and compare the digest of every state with the stored one"
+_FOLLOW_HELP = "Show new decisions as they come and go to the newest one, until you go to another one yourself"
+_STYLE = """
+<style>
+[data-testid="stMainBlockContainer"] { padding: 3.75rem 2rem 2rem; }
+.st-key-episode-head :is([data-testid="stButton"], [data-testid="stDownloadButton"]) button { min-height: 2rem;
+  padding: 0.15rem 0.6rem; }
+.st-key-episode-figures { padding: 0.15rem 0.9rem 0.3rem; }
+.st-key-episode-figures [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.25; }
+.st-key-episode-figures [data-testid="stMetricLabel"] { height: 1.5rem; min-height: 0; opacity: 0.75; }
+.st-key-episode-figures [data-testid="stMetricLabel"] p { font-size: 0.82rem; line-height: 1.5rem; }
+.st-key-arrival-episode { position: absolute; } /* nothing to see: it must not take a gap */
+.st-key-episode-line { flex-wrap: nowrap; height: 1.75rem; overflow: hidden; }
+.st-key-episode-line :is([data-testid="stButton"] button, [data-testid="stPageLink"] a) { min-height: 1.6rem;
+  padding: 0 0.3rem; white-space: nowrap; }
+.st-key-episode-line [data-testid="stPageLink"] a { padding-left: 0; }
+.st-key-episode-line [data-testid="stPageLink"] p { max-width: 26ch; overflow: hidden;
+  text-overflow: ellipsis; }
+.st-key-episode-line :is([data-testid="stText"], [data-testid="stCaptionContainer"] p) {
+  overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+</style>
+"""
+
+
+def show_header(summary: EpisodeSummary, model: ModelTotals | None = None) -> None:
+    """Draw the head. model: what its model calls come to, where a model was asked."""
+    st.html(_STYLE)
+    _keep_up(summary)
+    with st.container(key="episode-head", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.subheader(f"Episode {inert(short_id(summary.id))}", anchor=False, width="content")
+            _show_badges(summary)
+            st.space("stretch")
+            _show_actions(summary, asks_a_model=model is not None)
+        _show_figures(summary)
+        if model is not None:
+            show_model_totals(model)
+        polls = not summary.status.is_over and page_is_ready("episode")
+        st.fragment(_show_line, run_every=_FOLLOW_EVERY_S if polls else None)(summary)
+    if summary.error is not None:
+        show_problem(
+            "The episode ended with an error",
+            warning_in_words(summary.error.kind),
+            summary.error.detail,
+            long_px=_ERROR_PX,
+        )
+
+
+def _show_badges(summary: EpisodeSummary) -> None:
+    label, colour = status_badge(summary.status, summary.stop_reason)
+    st.badge(label, color=colour)  # pyright: ignore[reportArgumentType]
+    st.badge(f"seed {summary.seed}", color="gray")
+    if summary.world_episode != 1:
+        st.badge(f"world {summary.world_episode}", color="gray", help="Which world of this seed, the first is 1")
+    st.badge(inert(summary.policy), color="violet", help=f"The policy, with policy seed {summary.policy_seed}")
+
+
+def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
+    earlier, later = _neighbours(summary)
+    for label, neighbour, word in (("← Episode", earlier, "Previous"), ("Episode →", later, "Next")):
+        if st.button(label, key=f"{word}-episode", disabled=neighbour is None, help=f"{word} episode of this run"):
+            st.switch_page("pages/episode.py", query_params={"id": neighbour or ""})
+    if st.button("Present", key="present", help="For showing to others: the player and nothing else"):
+        frame = st.session_state.get(f"frame:{summary.id}", 0)
+        st.switch_page("pages/present.py", query_params={"id": summary.id, "step": str(frame)})
+    st.download_button(
+        "JSON",
+        data=lambda: episode_json(store(), summary.id),
+        file_name=f"craftscope-{inert(short_id(summary.id))}.json",
+        mime="application/json",
+        on_click="rerun",  # an episode that was deleted meanwhile cannot be sent: the page then says so
+        key="download",
+        help="The whole episode as versioned JSON",
+    )
+    if asks_a_model:
+        _show_examples(summary.id)
+
+
+def _show_examples(episode_id: str) -> None:
+    stored = store()
+    st.download_button(
+        "SFT",
+        data=lambda: examples_file(stored, SftFilter(episode_ids=(episode_id,))),
+        file_name=f"craftscope-{inert(short_id(episode_id))}-sft.jsonl",
+        mime="application/jsonl",
+        on_click="rerun",
+        key="download-sft",
+        help="Its decisions whose call could be used as training examples, a decision a line; at most "
+        f"{number(MAX_EXAMPLES)} or {number(MAX_BYTES / 2**20)} MB",
+    )
+
+
+def _show_figures(summary: EpisodeSummary) -> None:
+    figures = [
+        ("Achievements", f"{len(summary.achievements)} / {len(ACHIEVEMENTS)}", None),
+        ("Env return", signed(summary.env_return), "The sum of what Crafter itself paid"),
+        ("Shaped return", signed(summary.shaped_return), "The sum of what the reward configuration paid"),
+        ("Steps", number(summary.n_steps), None),
+        ("Decisions", number(summary.n_decisions), None),
+        ("Took", _lasted(summary), None),
+    ]
+    with st.container(border=True, key="episode-figures"):
+        for column, (label, value, meaning) in zip(st.columns(len(figures)), figures, strict=True):
+            column.metric(label, value, help=meaning)
+
+
+def _lasted(summary: EpisodeSummary) -> str:
+    if summary.started_at is None or summary.ended_at is None:
+        return "n/a"
+    return seconds((summary.ended_at - summary.started_at).total_seconds())
+
+
+def _neighbours(summary: EpisodeSummary) -> tuple[str | None, str | None]:
+    _, order = _run_of(store(), store().url, summary.run_id)
+    if summary.id not in order:
+        return None, None
+    at = order.index(summary.id)
+    return (order[at - 1] if at else None), (order[at + 1] if at + 1 < len(order) else None)
+
+
+@st.cache_data(ttl=10, max_entries=16, show_spinner=False)
+def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[str, tuple[str, ...]]:
+    """The run's name and its episodes in order."""
+    return _store.run(run_id).name, tuple(episode.id for episode in _store.run_episodes(run_id))
+
+
+def _show_line(summary: EpisodeSummary) -> None:
+    """One line of a height that stays: the run, how far the episode is or why it ended, and whether it can be simulated
+    again.
+
+    That is checked on demand; what came out stays for as long as no more is stored.
+    """
+    key = f"replay-check:{summary.id}:{summary.n_steps}"
+    with st.container(key="episode-line", horizontal=True, vertical_alignment="center", gap="small"):
+        st.page_link("pages/run.py", label=_run_label(summary), query_params={"id": summary.run_id}, width="content")
+        if summary.status.is_over:
+            st.caption(f"Ended: {reason_in_words(summary.stop_reason, summary.spec.on_done)}", width="content")
+        else:
+            _follow(summary)
+        st.space("stretch")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            said = st.empty()
+        if not summary.n_decisions:
+            return
+        if st.button("Check replay", key="check-replay", type="tertiary", help=_REPLAY_HELP):
+            said.caption(f"Simulating {summary.n_steps:,} steps again…")
+            st.session_state[key] = _checked(summary.id)
+        if key in st.session_state:
+            sentence, more = st.session_state[key]
+            said.text(sentence, help=more or None)
+
+
+def _run_label(summary: EpisodeSummary) -> str:
+    try:
+        name, _ = _run_of(store(), store().url, summary.run_id)
+    except StoreError:  # the link leads to a page that says what is wrong
+        name = ""
+    return f"Run: {escape(one_line(name, _MAX_NAME_LENGTH)) if name else inert(short_id(summary.run_id))}"
+
+
+def _checked(episode_id: str) -> tuple[str, str]:
+    """What came out, in a sentence, and more of it for those who ask. Steps are counted from 1, as on this page."""
+    try:
+        result = replay.check(store().load_episode(episode_id))
+    except CraftscopeError as error:
+        return f"It could not be simulated again: {one_line(str(error), _MAX_REASON_LENGTH)}", escape(str(error))
+    if result.exact and result.frames:
+        return f"Replay exact: {result.frames - 1:,} steps simulated again, all digests equal.", ""
+    if result.diverged_at is None:
+        return result.sentence, ""
+    at = f"at step {result.diverged_at:,}" if result.diverged_at else "in the world after reset"
+    return f"Replay diverged {at}.", escape(result.sentence)
+
+
+def _follow(shown: EpisodeSummary) -> None:
+    """Say how far a running episode is, without moving what is on the screen unless it is followed; draw it anew once
+    it is over."""
+    try:
+        now = store().episode(shown.id)
+    except StoreError:  # deleted meanwhile, say: the whole page has the sentence for it
+        st.rerun()
+    if now.status != shown.status:
+        st.rerun()
+    if now.started_at is None:
+        st.caption("It waits for a worker and starts by itself.", width="content")
+        return
+    if _is_followed(shown.id) and _wants_newer(shown, now):
+        st.rerun()
+    new = now.n_steps - shown.n_steps
+    newer = f"{number(new)} of them newer than what is shown here" if new else "all of them shown here"
+    st.caption(f"Running: {number(now.n_steps)} steps so far, {newer}.", width="content")
+    if st.button("Show them", key="show-newer", type="tertiary", disabled=not new):
+        st.rerun()
+    key = f"follow-{shown.id}"
+    st.session_state[key] = _is_followed(shown.id)
+    st.toggle("Follow", key=key, on_change=_turn, args=(shown.id,), help=_FOLLOW_HELP)
+
+
+# ------------------------------------------------------------------------------------------------------ following
+# Where it went last is kept: as long as player and panels stand there, nobody went elsewhere.
+
+
+def _is_followed(episode_id: str) -> bool:
+    return st.session_state.get(f"following:{episode_id}", False)
+
+
+def _turn(episode_id: str) -> None:
+    """From the toggle."""
+    st.session_state[f"following:{episode_id}"] = st.session_state[f"follow-{episode_id}"]
+    st.session_state.pop(f"followed-to:{episode_id}", None)
+    st.session_state.pop(f"strayed:{episode_id}", None)
+
+
+def _stands_elsewhere(episode_id: str) -> bool:
+    """Whether somebody went to another place since; not before it went anywhere itself."""
+    went: Cursor | None = st.session_state.get(f"followed-to:{episode_id}")
+    return went is not None and (last_frame(episode_id), picked_of(episode_id)) != (went.frame, went)
+
+
+def _wants_newer(shown: EpisodeSummary, now: EpisodeSummary) -> bool:
+    """Whether to draw the page anew for what came. Going elsewhere ends the following: what the browser reports may be
+    late by one look, so that only the second look in a row decides."""
+    strayed = f"strayed:{shown.id}"
+    if _stands_elsewhere(shown.id):
+        if st.session_state.get(strayed):
+            st.session_state[f"following:{shown.id}"] = False
+        st.session_state[strayed] = True
+        return False
+    st.session_state[strayed] = False
+    return now.n_decisions > shown.n_decisions or f"followed-to:{shown.id}" not in st.session_state
+
+
+def _keep_up(summary: EpisodeSummary) -> None:
+    """Go to the newest decision of an episode that is followed."""
+    if not _is_followed(summary.id):
+        return
+    if not _stands_elsewhere(summary.id):
+        newest = Cursor(summary.n_steps, summary.n_decisions - 1 if summary.n_decisions else None)
+        if st.session_state.get(f"followed-to:{summary.id}") != newest:
+            st.session_state[f"followed-to:{summary.id}"] = newest
+            go_to_frame(summary.id, newest)
+    if summary.status.is_over:
+        st.session_state[f"following:{summary.id}"] = False

@@ -1,0 +1,116 @@
+"""The messages of a request: what is new since the call before stands open, what was sent before is folded away.
+
+All of it is text from a trace: shown as text or code, never as Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+import streamlit as st
+
+from core.evidence import SentMessage, new_messages, sent_messages
+from core.types import ModelCall
+from pages.components.episode.sent_picture import show_picture
+from pages.components.shared.long_text import show_long_text
+from pages.components.text.escape import one_line
+from pages.components.text.format import number
+
+_COLOURS: dict[str, Literal["gray", "blue", "violet", "orange"]] = {
+    "system": "gray",
+    "developer": "gray",
+    "user": "blue",
+    "assistant": "violet",
+    "tool": "orange",
+}
+_MAX_MESSAGES = 60  # of a stranger's trace; ours have at most 50
+_MAX_NAME_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """The newest call before the one that is shown, and the decision that it was made for."""
+
+    decision: int
+    call: ModelCall
+
+
+def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, key: str) -> None:
+    """Draw the messages of a decision's call. before: the call to compare them with, where there is one."""
+    messages = sent_messages(call.request)
+    if not messages:
+        st.text("The request holds no messages.")
+        return
+    is_new = new_messages(messages, sent_messages(before.call.request) if before else ())
+    st.caption(_in_words(len(messages), sum(is_new), decision, before))
+    numbered = list(enumerate(zip(messages, is_new, strict=True)))
+    hidden = len(numbered) - _MAX_MESSAGES
+    if hidden > 0:
+        numbered = numbered[-_MAX_MESSAGES:]
+        st.text(f"The oldest {hidden:,} are not shown here; the request as it was sent has them.")
+    for new, group in groupby(numbered, key=lambda entry: entry[1][1]):
+        entries = [(at, message) for at, (message, _) in group]
+        if new:
+            for at, message in entries:
+                _show_message(message, at, is_new=before is not None, key=key)
+            continue
+        label = f"{number(len(entries))} sent before: {_roles(entries)}"
+        with st.expander(label, key=f"{key}-before-{entries[0][0] > 0}"):
+            for at, message in entries:
+                _show_message(message, at, is_new=False, key=key)
+
+
+def _in_words(count: int, new: int, decision: int, before: AskedBefore | None) -> str:
+    messages = f"{number(count)} message{'' if count == 1 else 's'}"
+    if before is None:
+        why = " (no decision before asked a model)" if decision else ""
+        return f"{messages}, the first question of this episode{why}"
+    if before.decision == decision - 1:
+        return f"{messages}, {number(new)} of them new since the call before"
+    return (
+        f"{messages}, {number(new)} of them new since decision {number(before.decision)}, the last one before that "
+        "asked a model"
+    )
+
+
+def _roles(entries: list[tuple[int, SentMessage]]) -> str:
+    """Which roles, by their number: of those that are known, as the text is a label's."""
+    roles = [message.role if message.role in _COLOURS else "other" for _, message in entries]
+    return ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
+
+
+def _show_message(message: SentMessage, at: int, *, is_new: bool, key: str) -> None:
+    with st.container(border=True, gap="xsmall", key=f"{key}-message-{at}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            if message.role in _COLOURS:
+                st.badge(message.role, color=_COLOURS[message.role])
+            else:
+                st.text(one_line(message.role, _MAX_NAME_LENGTH) or "(no role)", width="content")
+            if is_new:
+                st.badge("new", color="green", help="It was not part of the request before")
+            if message.answers:
+                st.text(f"answers {one_line(message.answers, _MAX_NAME_LENGTH)}", width="content")
+            st.space("stretch")
+            st.caption(_size(message), width="content")
+        if message.text:
+            show_long_text(message.text, key=f"{key}-text-{at}", name=f"message-{at}")
+        for number_of_call, (name, arguments) in enumerate(message.tool_calls):
+            called = f"{name}({arguments})"
+            show_long_text(called, key=f"{key}-call-{at}-{number_of_call}", name=f"call-{at}", language="json")
+        for url in message.pictures:
+            show_picture(url)
+        if message.other:
+            show_long_text(message.other, key=f"{key}-other-{at}", name=f"message-{at}", language="json")
+
+
+def _size(message: SentMessage) -> str:
+    parts = []
+    characters = len(message.text) + sum(len(name) + len(arguments) for name, arguments in message.tool_calls)
+    characters += len(message.other)
+    if characters:
+        parts.append(f"{number(characters)} characters")
+    if message.pictures:
+        parts.append(f"{number(len(message.pictures))} picture{'' if len(message.pictures) == 1 else 's'}")
+    return ", ".join(parts) or "empty"

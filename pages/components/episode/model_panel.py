@@ -1,0 +1,186 @@
+"""The "Model" tab: what a model was asked for this decision, what it answered, what that cost and how it was reached.
+
+Everything but the numbers comes from a model or its server: it is shown as text or code, never as Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.types import Decision, ModelCall, ToolCall
+from pages.components.episode.messages_panel import AskedBefore, show_messages
+from pages.components.shared.long_text import show_long_data, show_long_text
+from pages.components.shared.problem import show_problem
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import ms, number
+from pages.components.text.model_text import (
+    INSTEAD,
+    attempts_in_words,
+    cost_note,
+    is_replacement,
+    problem_in_words,
+    tokens,
+    usd,
+)
+
+_MAX_NAME_LENGTH = 120
+_STYLE = """
+<style>
+.st-key-model-figures { padding: 0.15rem 0.9rem 0.3rem; }
+.st-key-model-figures [data-testid="stMetricValue"] { font-size: 1rem; line-height: 1.35; }
+.st-key-model-figures [data-testid="stMetricLabel"] { height: 1.4rem; min-height: 0; opacity: 0.75; }
+.st-key-model-figures [data-testid="stMetricLabel"] p { font-size: 0.8rem; line-height: 1.4rem; }
+[class*="st-key-model-"][class*="-sent-message-"] [data-testid="stText"] { font-size: 0.85rem; opacity: 0.75; }
+@media (max-width: 1299px) { /* all six do not fit in a row */
+  .st-key-model-figures [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
+  .st-key-model-figures [data-testid="stColumn"] { flex: 1 1 28%; min-width: 28%; }
+}
+</style>
+"""
+
+
+def show_model(decision: Decision, before: AskedBefore | None, key: str) -> None:
+    """Draw the tab. before: the newest model call of the decisions before, where there is one."""
+    call = decision.model_call
+    if call is None:
+        st.text("No model was asked for this decision.")
+        return
+    st.html(_STYLE)
+    with st.container(key="model-tab", gap="xsmall"):
+        _show_call(decision, call, before, key)
+
+
+def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, key: str) -> None:
+    if call.error_kind is not None:
+        show_problem(
+            "The answer could not be used",
+            problem_in_words(call),
+            call.error_detail,
+            colour="orange" if decision.steps else "red",
+        )
+    _show_figures(call)
+    st.text(_facts(call))
+    _show_earlier(call, key)
+    _heading("What it answered")
+    _show_answer(call, key)
+    _show_tool_calls(decision.tool_calls, key)
+    _heading("What it was asked")
+    show_messages(call, decision.index, before, f"{key}-sent")
+    _show_exchange(call)
+    with st.expander(f"Response as it came, {number(len(call.response_text))} characters", key=f"{key}-response"):
+        show_long_text(call.response_text or "(nothing)", key=f"{key}-body", name="response", language="json")
+    with st.expander("Request as it was sent", key=f"{key}-request"):
+        show_long_data(call.request, key=f"{key}-request-file", name="request")
+
+
+def _heading(words: str) -> None:
+    """Of ours: it is read as Markdown."""
+    st.space("xxsmall")
+    st.markdown(f"**{words}**")
+
+
+def _show_figures(call: ModelCall) -> None:
+    figures = [
+        ("Latency", ms(call.latency_ms), "The whole call: all its attempts and the waits between them"),
+        ("Input", tokens(call.tokens_in), "Tokens of the request, as the server counts them"),
+        ("Cached", tokens(call.tokens_cached), "Those of the input that the server had in its cache"),
+        ("Output", tokens(call.tokens_out), "Tokens of the answer, as the server counts them"),
+        ("Reasoning", tokens(call.tokens_reasoning), "Those of the output that were spent on thinking"),
+        ("Cost", usd(call.cost_usd), escape(cost_note(call))),
+    ]
+    widths = [1, 1, 1, 1, 1.15, 1.3]
+    with st.container(border=True, key="model-figures"):
+        for column, (label, value, meaning) in zip(st.columns(widths), figures, strict=True):
+            column.metric(label, value, help=meaning)
+
+
+def _facts(call: ModelCall) -> str:
+    parts = [f"{one_line(call.model, _MAX_NAME_LENGTH)} at {one_line(call.provider, _MAX_NAME_LENGTH)}"]
+    if call.profile:
+        parts.append(f"profile {one_line(call.profile, _MAX_NAME_LENGTH)}")
+    parts.append("no HTTP answer" if call.status is None else f"HTTP {call.status}")
+    if call.finish_reason:
+        parts.append(f"finish reason {one_line(call.finish_reason, _MAX_NAME_LENGTH)}")
+    if call.request_id:
+        parts.append(f"request id {one_line(call.request_id, _MAX_NAME_LENGTH)}")
+    return " · ".join(parts)
+
+
+def _show_earlier(call: ModelCall, key: str) -> None:
+    if not call.earlier:
+        return
+    count = len(call.earlier)
+    _heading("Asked again")
+    st.caption(
+        f"{number(count)} earlier answer{'' if count == 1 else 's'} to the same request could not be used. "
+        "What the rest of this tab shows is the last one."
+    )
+    for at, bad in enumerate(call.earlier):
+        label = f"Answer {at + 1}: {escape(problem_in_words(bad) or 'unknown')}"
+        with st.expander(label, key=f"{key}-earlier-{at}"):
+            if bad.error_detail:
+                st.text(one_line(bad.error_detail, 2_000))
+            used = f"{tokens(bad.tokens_in)} tokens in, {tokens(bad.tokens_out)} out, {usd(bad.cost_usd)}"
+            st.text(f"{_facts(bad)} · {ms(bad.latency_ms)} · {used}")
+            if len(bad.attempts) > 1 or bad.paused_ms:
+                st.text(_how_it_was_reached(bad))
+            _show_answer(bad, f"{key}-earlier-{at}")
+            st.caption("Response as it came")
+            show_long_text(
+                bad.response_text or "(nothing)", key=f"{key}-earlier-body-{at}", name=f"response-{at}", language="json"
+            )
+
+
+def _show_answer(call: ModelCall, key: str) -> None:
+    if call.reasoning:
+        st.caption("Reasoning")
+        show_long_text(call.reasoning, key=f"{key}-reasoning", name="reasoning")
+    if call.content:
+        st.caption("Content")
+        show_long_text(call.content, key=f"{key}-content", name="content")
+    if not call.reasoning and not call.content:
+        st.caption("No text beside the tool call.")
+
+
+def _show_tool_calls(calls: tuple[ToolCall, ...], key: str) -> None:
+    sent = [call for call in calls if not is_replacement(call)]
+    if not sent:
+        st.text("It called no tool.")
+    for at, call in enumerate(sent):
+        st.caption("Tool call as it came" if len(sent) == 1 else f"Tool call {at + 1} of {len(sent)} as it came")
+        called = f"{call.name}({call.arguments})"
+        show_long_text(called, key=f"{key}-tool-{at}", name=f"call-{at}", language="json")
+        st.caption("As it was read")
+        st.text(_actions(call) or "no valid action")
+        for dropped in call.dropped:
+            st.text(f"✕ dropped: {one_line(dropped.name, _MAX_NAME_LENGTH)} ({one_line(dropped.reason, 500)})")
+    for call in calls:
+        if is_replacement(call):
+            st.caption("What the policy did instead")
+            st.text(f"{_actions(call)}. {INSTEAD}")
+
+
+def _actions(call: ToolCall) -> str:
+    return ", ".join(one_line(action, _MAX_NAME_LENGTH) for action in call.actions)
+
+
+def _show_exchange(call: ModelCall) -> None:
+    """How it was reached. More than one attempt stands open: that is what somebody looks for."""
+    if not call.attempts and not call.headers and not call.paused_ms:
+        return
+    count = len(call.attempts)
+    label = f"HTTP: {number(count)} attempt{'' if count == 1 else 's'}"
+    if call.waited_ms:
+        label += f", {ms(call.waited_ms)} of waiting"
+    with st.expander(label, expanded=count > 1):
+        st.text(_how_it_was_reached(call))
+        if call.headers:
+            st.caption("Headers of the answer: rate limits and the server's own time")
+            lines = (f"{one_line(name, 80)}: {one_line(value, 300)}" for name, value in sorted(call.headers.items()))
+            st.code("\n".join(lines), language=None, wrap_lines=True)
+
+
+def _how_it_was_reached(call: ModelCall) -> str:
+    """A line for each request, and one for the wait after the last, where there was one."""
+    after = f"Then waited {ms(call.paused_ms)} before it went on." if call.paused_ms else ""
+    return "\n".join(filter(None, (*attempts_in_words(call.attempts), after)))

@@ -1,0 +1,65 @@
+"""The "Reward" tab: what this decision earned and why, and how both returns grew."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import streamlit as st
+
+from core.types import Decision, RewardBreakdown, RewardConfig
+from pages.components import charts
+from pages.components.charts.download import Cell, Download, file_name
+from pages.components.episode.call_panel import show_json
+from pages.components.episode.reward_charts import cumulative_rewards, reward_waterfall
+from pages.components.player.cursor import Cursor
+from pages.components.player.episode_data import EpisodeData
+from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
+from pages.components.text.format import exact, short_id
+from pages.components.text.sentences import env_reward_sentence, reward_notes, reward_sentence
+
+_MAX_SENTENCE_LENGTH = 1_000
+
+
+def show_reward(decision: Decision, config: RewardConfig, track: EpisodeData, cursor: Cursor, key: str) -> None:
+    """Draw the tab for one decision."""
+    theme = charts.theme()
+    # First what every decision has: it stays where it is while its points are clicked.
+    figure = cumulative_rewards(
+        track.decisions, track.shaped_totals, track.env_totals, track.unlocks, cursor.frame, theme
+    )
+    alt = "Shaped and environment return as they grew with the steps"
+    returns = Download(file_name("episode", short_id(key), "returns"), lambda: returns_table(track))
+    charts.show(figure, key=f"returns-{key}", alt=alt, seeks="steps", download=returns)
+    with st.container(border=True, key=f"reward-sentence-{key}"):
+        sentence = reward_sentence(decision, config)
+        st.text(safe_text(sentence, _MAX_SENTENCE_LENGTH))
+        for note in reward_notes(decision, config):
+            st.text(safe_text(note, MAX_LINE_LENGTH))
+        st.text(env_reward_sentence(decision))
+    if decision.reward.components:
+        name = file_name("episode", short_id(key), "decision", str(decision.index), "reward")
+        parts = Download(name, lambda: parts_table(decision.reward))
+        charts.show(reward_waterfall(decision.reward, theme), key=f"waterfall-{key}", alt=sentence, download=parts)
+    with st.expander(f"Reward configuration {config.config_hash[:8]}"):
+        strategy = safe_text(config.strategy, MAX_LINE_LENGTH)
+        st.text(f"strategy {strategy}, λ {exact(config.effective_lambda)}, step beta {exact(config.step_beta)}")
+        show_json(asdict(config))
+
+
+def returns_table(track: EpisodeData) -> list[list[Cell]]:
+    """Both returns at each step; the shaped one moves where a decision ends."""
+    rows: list[list[Cell]] = [["step", "decision", "environment_return", "shaped_return"]]
+    rows.append([0, None, track.env_totals[0], 0.0])
+    for decision, total in zip(track.decisions, track.shaped_totals, strict=True):
+        before = total - decision.reward
+        for step in range(decision.step_start + 1, min(decision.step_end, len(track.env_totals) - 1) + 1):
+            shaped = total if step == decision.step_end else before
+            rows.append([step, decision.index, track.env_totals[step], shaped])
+    return rows
+
+
+def parts_table(reward: RewardBreakdown) -> list[list[Cell]]:
+    """The parts of one decision's reward, and their sum times lambda."""
+    rows: list[list[Cell]] = [["kind", "name", "rise", "weight", "value"]]
+    rows += [[part.kind, part.name, part.delta, part.weight, part.value] for part in reward.components]
+    return [*rows, ["sum", "", None, None, reward.base], ["lambda times sum", "", None, None, reward.total]]

@@ -1,0 +1,62 @@
+"""The "Timing" tab: where the time of this decision went, beside all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.store import DecisionSummary
+from pages.components import charts
+from pages.components.charts.download import Cell, Download, file_name
+from pages.components.episode.timing_charts import decision_timing, timing_strip
+from pages.components.player.episode_data import EpisodeData
+from pages.components.text.format import short_id
+from pages.components.text.sentences import timing_parts, timing_sentence, total_ms
+
+_MEANINGS = (
+    "Inference is the wait for the policy's answer, environment all steps of the decision together, overhead the rest "
+    "until it was ready to be stored, storing its transaction (known only once the next decision is written)."
+)
+_MODEL_MEANINGS = (
+    "Of a model's inference, two parts stand apart: waiting is after a request that failed, before the next one, and "
+    "parsing is reading the answers. What is left of it are the requests themselves and the making of the prompt."
+)
+_NOT_RECORDED = "Where waiting and parsing are n/a, they were not recorded and are part of the inference."
+
+
+def show_timing(decision: DecisionSummary, track: EpisodeData, key: str) -> None:
+    """Draw the tab for one decision."""
+    theme = charts.theme()
+    of_model = track.model is not None
+    sentence = timing_sentence(decision, of_model)
+    with st.container(border=True):
+        st.text(sentence)
+    name = file_name("episode", short_id(key), "decision", str(decision.index), "timing")
+    parts = Download(name, lambda: timing_table([decision], of_model))
+    charts.show(decision_timing(decision, theme, of_model), key=f"parts-{key}", alt=sentence, download=parts)
+    figure, size = timing_strip(track.decisions, decision.index, theme)
+    st.caption(
+        "All decisions, the current one marked"
+        if size == 1
+        else f"All decisions: each column is the slowest of {size} in a row, or the current one (marked)"
+    )
+    every = Download(file_name("episode", short_id(key), "timing"), lambda: timing_table(track.decisions, of_model))
+    alt = "Time of every decision in its parts"
+    charts.show(figure, key=f"strip-{key}", alt=alt, seeks="decisions", download=every)
+    st.caption(" ".join(_meanings(track) if of_model else (_MEANINGS,)))
+
+
+def timing_table(decisions: Sequence[DecisionSummary], of_model: bool) -> list[list[Cell]]:
+    """The parts of each decision in milliseconds; empty where a part is not known."""
+    rows: list[list[Cell]] = [
+        [decision.index, *(value for _, value in timing_parts(decision, of_model)), total_ms(decision)]
+        for decision in decisions
+    ]
+    names = [name for name, _ in timing_parts(decisions[0], of_model)] if decisions else []
+    return [["decision", *(f"{name}_ms" for name in names), "total_ms"], *rows]
+
+
+def _meanings(track: EpisodeData) -> tuple[str, ...]:
+    is_unknown = any(decision.model_calls and decision.parse_ms is None for decision in track.decisions)
+    return (_MEANINGS, _MODEL_MEANINGS, *((_NOT_RECORDED,) if is_unknown else ()))

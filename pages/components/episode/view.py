@@ -1,0 +1,268 @@
+"""The player beside the panels that explain what it shows. One fragment: a step draws this part anew, not the page."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Literal
+
+import streamlit as st
+
+from core.errors import CraftscopeError
+from core.store import DecisionSummary, EpisodeSummary
+from core.types import Decision, StateFacts
+from pages.components import charts
+from pages.components.audit.panel import show_audit_of
+from pages.components.browser.url import keep_step_in_address
+from pages.components.episode.call_panel import show_tool_calls
+from pages.components.episode.ledger_panel import show_ledger
+from pages.components.episode.map_panel import show_map
+from pages.components.episode.messages_panel import AskedBefore
+from pages.components.episode.model_panel import show_model
+from pages.components.episode.potential_panel import show_potential
+from pages.components.episode.reward_panel import show_reward
+from pages.components.episode.state_panel import show_state
+from pages.components.episode.timing_panel import show_timing
+from pages.components.player import first_frame_mark, player
+from pages.components.player.cursor import Cursor, cursor_at
+from pages.components.player.episode_data import EpisodeData
+from pages.components.player.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
+from pages.components.shared.episode_picker import inert
+from pages.components.shared.state import stop_with, store
+from pages.components.text.escape import safe_text
+from pages.components.text.format import signed, words
+from pages.components.text.sentences import steps_phrase
+
+# The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
+_STYLE = """
+<style>
+.st-key-decision-selector [data-testid="stNumberInputClearButton"] { display: none; } /* there is always one */
+.st-key-decision-headline { flex-wrap: nowrap; overflow: hidden; }
+[class*="st-key-seek-"] .nsewdrag { cursor: pointer !important; }
+/* The local view in a text is a grid: its lines are never broken. Sentences break where the grid ends. */
+[class*="-grid-of-66"] code { display: block; min-width: 66ch; }
+[class*="-grid-of-84"] code { display: block; min-width: 84ch; }
+[class*="-grid-of-"] pre { overflow-x: auto; }
+@media (max-width: 1299px) {
+  [class*="-grid-of-"] :is(pre, code) { font-size: 0.72rem; }
+  [class*="-grid-of-"] pre { padding: 0.6rem; }
+}
+@media (min-width: 1000px) {
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 432px; }
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) + [data-testid="stColumn"] { flex: 1 1 0; min-width: 0; }
+}
+@media (min-width: 1300px) {
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 576px; }
+}
+@media (min-width: 1840px) {
+  [data-testid="stColumn"]:has(> div .st-key-episode-player) { flex: 0 0 720px; }
+}
+</style>
+"""
+_TABS: tuple[str, ...] = ("Reward", "Ledger", "Tool call", "Model", "Timing", "State", "Map", "Audit", "Potential")
+_OF_A_MODEL = "Model"  # only where one was asked
+
+
+@st.fragment
+def show_episode(summary: EpisodeSummary, track: EpisodeData) -> None:
+    """Draw player and panels, and keep the address in step with them."""
+    frame_first = track.player is not None and is_first_look()
+    st.html(_STYLE + first_frame_mark(frame_first))
+    left, right = st.columns([0.48, 0.52], gap="medium")
+    with left, st.container(key="episode-player"):
+        cursor = _show_player(summary, track)
+    with right, charts.held_back() if frame_first else nullcontext():
+        if cursor.decision is None:
+            _say_nothing_decided(summary)
+            return
+        decision = track.decisions[cursor.decision]
+        _show_selector(summary.id, track, decision, cursor.frame)
+        _show_headline(decision, cursor)
+        tab = _show_tabs(summary, track, decision, cursor)
+    keep_step_in_address("episode", summary.id, cursor.frame, tab)
+
+
+def is_first_look() -> bool:
+    """True once in each browser window. What draws charts is megabytes of script, and loading it keeps a browser busy
+    for a second: where it has not happened yet, the frame comes before the charts."""
+    key = "charts-are-loaded"
+    first = key not in st.session_state
+    st.session_state[key] = True
+    return first
+
+
+def _show_player(summary: EpisodeSummary, track: EpisodeData) -> Cursor:
+    if track.player is None:
+        st.text(track.problem or "No frame has been recorded yet.")
+        picked = picked_of(summary.id)
+        return picked if picked and track.decisions else cursor_at(track.decisions, 0)
+    frame = player(
+        track.player, key=f"player-{summary.id}", start_step=last_frame(summary.id), seek=seek_of(summary.id)
+    )
+    remember_frame(summary.id, frame)
+    return cursor_at(track.decisions, frame, picked_of(summary.id))
+
+
+def _say_nothing_decided(summary: EpisodeSummary) -> None:
+    with st.container(border=True):
+        st.text(
+            "The policy has made no decision, so there is nothing to explain."
+            if summary.status.is_over
+            else "The policy has not made a decision yet."
+        )
+
+
+def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummary, frame: int) -> None:
+    decisions, last = track.decisions, len(track.decisions) - 1
+    key = f"decision-{episode_id}"
+    st.session_state[key] = decision.index
+
+    def go(index: int) -> None:
+        go_to_decision(episode_id, decisions, index)
+
+    def go_to_typed() -> None:
+        typed: int | None = st.session_state[key]
+        if typed is None:  # emptied: nobody asked for any
+            return
+        if 0 <= typed <= last:
+            go(typed)
+        else:
+            st.session_state[f"no-{key}"] = (typed, decision.index, frame)
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-selector"):
+        st.markdown("**Decision**", width="content")
+        # A form: while the player runs, the browser may report a number that is no longer shown, and only a form's
+        # button says that somebody meant it.
+        with (
+            st.form(f"go-to-decision-{episode_id}", border=False, width="content"),
+            st.container(horizontal=True, gap="xsmall", width="content"),
+        ):
+            # Without bounds of its own: a browser would keep a number beyond them, red and without a word.
+            st.number_input("Decision", value=None, step=1, key=key, label_visibility="collapsed", width=112)
+            st.form_submit_button("Go", on_click=go_to_typed, key=f"go-{episode_id}")
+        typed, *where = st.session_state.get(f"no-{key}", (None,))
+        if where == [decision.index, frame]:
+            st.markdown(f":red[There is no {typed:,}: 0 to {last:,}]", width="content")
+        else:
+            st.caption(f"0 to {last:,}", width="content")
+        st.button(
+            "‹ Prev",
+            key="decision-back",
+            on_click=go,
+            args=(decision.index - 1,),
+            disabled=decision.index == 0 and frame == 0,
+            help="Previous decision: what it led to (\\[)",
+        )
+        # At the world after reset, the first decision has not been seen yet.
+        following = 0 if frame == 0 and decision.index == 0 and decision.step_end else decision.index + 1
+        st.button(
+            "Next ›",
+            key="decision-forward",
+            on_click=go,
+            args=(following,),
+            disabled=following > last and frame >= decision.step_end,
+            help="Next decision: what it led to (\\])",
+        )
+        _show_unlock_jump(episode_id, track)
+
+
+def _show_unlock_jump(episode_id: str, track: EpisodeData) -> None:
+    unlocking = {name: decision.index for decision in track.decisions for name in decision.unlocked}
+    if not unlocking:
+        return
+    key = f"unlock-{episode_id}"
+
+    def go() -> None:
+        name = st.session_state[key]
+        st.session_state[key] = None
+        if name in unlocking:
+            index = unlocking[name]
+            frame = track.unlocks[name] + 1 if name in track.unlocks else track.decisions[index].step_end
+            go_to_frame(episode_id, Cursor(frame, index))
+
+    st.selectbox(
+        "Go to an unlock",
+        list(unlocking),
+        index=None,
+        key=key,
+        format_func=lambda name: f"{words(safe_text(name, 60))} (decision {unlocking[name]})",
+        placeholder="Go to an unlock…",
+        on_change=go,
+        label_visibility="collapsed",
+    )
+
+
+def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-headline"):
+        if cursor.frame == 0 and decision.index == 0:
+            st.badge("about to act", color="gray", help="The player shows the world after reset")
+        st.badge(steps_phrase(decision), color="gray")
+        shaped, env, steps = decision.reward, decision.env_reward, decision.step_end - decision.step_start
+        over = f" over {steps} steps" if steps > 1 else ""
+        st.badge(f"shaped {signed(shaped)}", color=_colour(shaped), help="What the reward configuration paid for it")
+        st.badge(f"env {signed(env)}{over}", color=_colour(env), help="What Crafter itself paid for its steps")
+        if not decision.ok:
+            st.badge("failed", color="red")
+        for name in decision.unlocked:
+            st.badge(f"◆ {inert(name.replace('_', '-')).replace('-', ' ')}", color="orange", help="It unlocked this")
+
+
+def _colour(value: float) -> Literal["green", "red", "gray"]:
+    return "green" if value > 0 else "red" if value < 0 else "gray"
+
+
+def _show_tabs(summary: EpisodeSummary, track: EpisodeData, decision: DecisionSummary, cursor: Cursor) -> str:
+    """The name of the one that is shown."""
+    names = [name for name in _TABS if name != _OF_A_MODEL or track.model is not None]
+    tabs = st.tabs(names, key="tab", on_change="rerun", bind="query-params")
+    at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
+    with tabs[at]:
+        try:
+            _show_tab(names[at], summary, track, decision, cursor)
+        except CraftscopeError as error:  # deleted meanwhile, say: here, where it is seen, and the player stays
+            stop_with("This cannot be read any more", error)
+    return names[at]
+
+
+def _show_tab(tab: str, summary: EpisodeSummary, track: EpisodeData, decision: DecisionSummary, cursor: Cursor) -> None:
+    match tab:
+        case "Ledger":
+            show_ledger(track, decision.index, summary.id)
+        case "Audit":
+            show_audit_of(summary)
+        case "Potential":
+            show_potential(summary, track, decision.index)
+        case "Timing":
+            show_timing(decision, track, summary.id)
+        case "Map":
+            show_map(summary.spec, track, cursor.frame, summary.id)
+        case _:
+            _show_decision_tab(tab, summary, track, store().decision(summary.id, decision.index), cursor)
+
+
+def _show_decision_tab(
+    tab: str, summary: EpisodeSummary, track: EpisodeData, decision: Decision, cursor: Cursor
+) -> None:
+    """The tabs that need the whole decision, which is read for them alone."""
+    if tab == "Reward":
+        show_reward(decision, summary.spec.reward, track, cursor, summary.id)
+    elif tab == "Tool call":
+        show_tool_calls(decision, cursor)
+    elif tab == "Model":
+        show_model(decision, _asked_before(summary.id, track, decision.index), f"model-{summary.id}")
+    else:
+        facts = _facts_at(decision, track, cursor)
+        show_state(facts, decision.before, decision.index, track.unlocks, cursor.frame)
+
+
+def _asked_before(episode_id: str, track: EpisodeData, index: int) -> AskedBefore | None:
+    """The newest call before that decision. Mostly the one just before, but not every decision asks a model."""
+    asked = next((earlier.index for earlier in reversed(track.decisions[:index]) if earlier.model_calls), None)
+    call = None if asked is None else store().decision(episode_id, asked).model_call
+    return None if asked is None or call is None else AskedBefore(asked, call)
+
+
+def _facts_at(decision: Decision, track: EpisodeData, cursor: Cursor) -> StateFacts:
+    if cursor.frame == 0 and track.initial is not None:
+        return track.initial.facts
+    facts = [step.state.facts for step in decision.steps if step.index == cursor.step]
+    return facts[0] if facts else decision.after

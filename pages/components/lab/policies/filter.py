@@ -1,0 +1,205 @@
+"""Which episodes are compared, and as whose: filters in the URL, one player for each row and colour."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.statistics import Rows, setting_text, varying_settings
+from core.errors import InvalidInput, StoreError, did_you_mean
+from core.facts import PlayedEpisode
+from core.plan import parse_seeds
+from pages.components.lab.shared.lab_text import distinct, policy_names
+from pages.components.lab.shared.policy_colours import policy_places
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import seeds_text, short_id, words
+
+POLICIES_KEY = "across_policies"
+SEEDS_KEY = "across_seeds"
+RUNS_KEY = "across_runs"
+SPLIT_KEY = "across_split"
+
+_MAX_NAME_LENGTH = 40
+_MAX_SETTING_LENGTH = 24
+_MAX_RUNS = 200
+_MAX_SEEDS = 1_000_000
+_MAX_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The episodes that the filters let through.
+
+    key: names this choice; the same key, the same choice. rows: int64 (E,), their places in `Stored.episodes`.
+    players: who played each of them, side by side with `rows`. places: of every player, as it is coloured.
+    """
+
+    key: str
+    rows: Rows
+    players: tuple[str, ...]
+    places: Mapping[str, int]
+
+    def by_player(self) -> dict[str, Rows]:
+        """Every player that has episodes, with their places, in order."""
+        rows: dict[str, list[int]] = {player: [] for player in self.places}
+        for row, player in zip(self.rows.tolist(), self.players, strict=True):
+            rows[player].append(row)
+        return {player: np.array(its, np.int64) for player, its in rows.items() if its}
+
+
+def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
+    """Draw the filters; what they let through. What cannot be used is said and left out, and the others apply.
+
+    stored_key: names these episodes.
+    """
+    names = policy_names(episodes)
+    known = tuple(sorted(set(names)))
+    runs = _run_labels(episodes)
+    _say_what_is_ignored(known, tuple(runs.values()))  # before the widgets: they take such values out of the URL
+    with st.container(border=True):
+        left, middle, right = st.columns([1.4, 1, 1.6], vertical_alignment="bottom")
+        policies = left.multiselect("Policies", known, key=POLICIES_KEY, bind="query-params", placeholder="All")
+        typed = middle.text_input("Seeds", key=SEEDS_KEY, bind="query-params", placeholder="All, or such as 0-9, 42")
+        chosen_runs = right.multiselect(
+            "Runs",
+            list(runs),
+            key=RUNS_KEY,
+            bind="query-params",
+            placeholder="All",
+            format_func=lambda run: runs.get(run, short_id(run)),
+            help=f"The newest {_MAX_RUNS} that have episodes here." if len(runs) == _MAX_RUNS else None,
+        )
+        seeds: frozenset[int] = frozenset()
+        try:
+            seeds = frozenset(parse_seeds(typed, _MAX_SEEDS)) if typed and typed.strip() else seeds
+        except InvalidInput as error:
+            reason = str(error)
+            st.error(f"The seeds filter is left out, because {escape(reason[:1].lower() + reason[1:])}")
+        rows = _let_through(episodes, names, policies, seeds, chosen_runs)
+        players = [names[row] for row in rows]
+        parts = (stored_key, sorted(policies), sorted(seeds), sorted(chosen_runs))
+        settings = _varying_settings(_name_of(*parts), [episodes[row] for row in rows], players)
+        split = False
+        if settings or st.session_state.get(SPLIT_KEY):
+            split = st.toggle(
+                "One row for each setting of a policy",
+                key=SPLIT_KEY,
+                bind="query-params",
+                help="A policy that was played with different settings is one player, or one for each of them.",
+            )
+    if split:
+        players = _with_settings([episodes[row] for row in rows], players, settings)
+    places = policy_places(known)
+    if split:
+        places = _split(places, names, rows, players)
+    return Chosen(_name_of(*parts, split), rows, tuple(players), places)
+
+
+def clear_filters() -> None:
+    """Bound widgets own their part of the URL, so it empties with them."""
+    for key, value in ((POLICIES_KEY, []), (SEEDS_KEY, ""), (RUNS_KEY, [])):
+        st.session_state[key] = value
+
+
+def only_seeds(seeds: Sequence[int]) -> None:
+    """Let the seeds filter hold these."""
+    st.session_state[SEEDS_KEY] = seeds_text(seeds)
+
+
+def _split(places: Mapping[str, int], names: Sequence[str], rows: Rows, players: Sequence[str]) -> dict[str, int]:
+    """The places after a split: the first player of each policy keeps the policy's, others get new ones."""
+    variants: dict[str, list[str]] = {name: [] for name in places}
+    for name, player in sorted(set(zip((names[int(row)] for row in rows), players, strict=True))):
+        variants[name].append(player)
+    first = {its[0] if its else name: places[name] for name, its in variants.items()}
+    return first | policy_places((player for its in variants.values() for player in its[1:]), first)
+
+
+def _name_of(*parts: object) -> str:
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+
+
+def _let_through(
+    episodes: Sequence[PlayedEpisode],
+    names: Sequence[str],
+    policies: Sequence[str],
+    seeds: frozenset[int],
+    runs: Sequence[str],
+) -> Rows:
+    wanted_policies, wanted_runs = frozenset(policies), frozenset(runs)
+    return np.array(
+        [
+            row
+            for row, (episode, name) in enumerate(zip(episodes, names, strict=True))
+            if (not wanted_policies or name in wanted_policies)
+            and (not seeds or episode.seed in seeds)
+            and (not wanted_runs or episode.run_id in wanted_runs)
+        ],
+        np.int64,
+    )
+
+
+def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
+    """The newest runs of these episodes, newest first, each with what the filter calls it."""
+    present = dict.fromkeys(episode.run_id for episode in reversed(episodes))
+    try:
+        named = {run.id: run.name for run in store().runs(limit=_MAX_RUNS)}
+    except StoreError:  # their ids name them too
+        named = {}
+    labels: dict[str, str] = {}
+    for run in list(present)[:_MAX_RUNS]:
+        name = one_line(named.get(run, ""), _MAX_NAME_LENGTH)
+        labels[run] = distinct(f"{name} ({short_id(run)})" if name else f"Run {short_id(run)}", labels.values())
+    return labels
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _varying_settings(
+    key: str, _episodes: Sequence[PlayedEpisode], _players: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Kept, because a setting may be a prompt of any length. key: names the choice."""
+    return varying_settings(_episodes, _players)
+
+
+def _with_settings(
+    episodes: Sequence[PlayedEpisode], players: Sequence[str], varying: Mapping[str, tuple[str, ...]]
+) -> list[str]:
+    labels: dict[tuple[str, ...], str] = {}
+    result: list[str] = []
+    for episode, player in zip(episodes, players, strict=True):
+        names = varying.get(player, ())
+        key = (player, *(setting_text(episode.policy_params, name) for name in names))
+        if key not in labels:
+            values = (
+                f"{words(one_line(n, 20))} {one_line(v, _MAX_SETTING_LENGTH)}"
+                for n, v in zip(names, key[1:], strict=True)
+            )
+            labels[key] = distinct(one_line(" · ".join((player, *values)), 2 * _MAX_NAME_LENGTH), labels.values())
+        result.append(labels[key])
+    return result
+
+
+def _say_what_is_ignored(policies: Sequence[str], runs: Sequence[str]) -> None:
+    ignored = [*_not_among(POLICIES_KEY, "policy", policies), *_not_among(RUNS_KEY, "run", runs)]
+    if ignored:
+        st.warning(escape(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
+
+
+def _not_among(key: str, what: str, accepted: Sequence[str]) -> list[str]:
+    return [
+        f'{what} "{one_line(given, _MAX_NAME_LENGTH)}" ({_accepted(given, accepted)})'
+        for given in st.query_params.get_all(key)
+        if given and given not in accepted
+    ]
+
+
+def _accepted(given: str, names: Sequence[str]) -> str:
+    hint = did_you_mean(given[:_MAX_NAME_LENGTH], names).removeprefix("; ")
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return f"{hint} accepted: {', '.join(names[:_MAX_LISTED])}{more}".strip()

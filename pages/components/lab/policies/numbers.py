@@ -1,0 +1,194 @@
+"""The numbers behind the charts, computed once for each choice of episodes and kept.
+
+An episode that is over does not change any more, so a choice of ids decides all of them. What is marked with `_` is not
+looked at by the cache: `key` names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.numbers import is_equal
+from core.analysis.rescore import Stored
+from core.analysis.statistics import (
+    ComponentTable,
+    Difference,
+    Distribution,
+    Estimate,
+    Floats,
+    RankCorrelation,
+    Rows,
+    Sample,
+    SeedOverlap,
+    Summary,
+    UnlockCurve,
+    UnlockTime,
+    component_table,
+    differences,
+    distribution,
+    rank_correlation,
+    sample_of,
+    seed_overlap,
+    summarise,
+    unlock_curve,
+    unlock_table,
+    unlock_times,
+)
+from core.dataset import known_difficulties
+from core.env.rules import ACHIEVEMENTS
+from core.errors import StoreError
+from core.facts import EpisodeFacts, PlayedEpisode
+from core.store import Unreadable, World
+from core.types import Difficulty, RewardConfig
+from pages.components.lab.policies.policies_text import MIN_SEEDS
+from pages.components.shared.state import store
+
+ALL_TOGETHER = ""
+"""Stands for all players where numbers are given for each of them."""
+
+_MAX_CONFIGS = 200
+_FRESH_S = 20  # how long a seed that somebody describes elsewhere may still be called unknown
+
+
+def key_of(stored: Stored) -> str:
+    """Names these episodes of this store."""
+    text = "\n".join((store().url, *(episode.id for episode in stored.episodes)))
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+@st.cache_data(max_entries=4, show_spinner="Looking at what each episode unlocked…")
+def sample(key: str, _stored: Stored) -> Sample:
+    """All stored episodes as arrays."""
+    return sample_of(_stored.episodes, _stored.columns.episodes, ACHIEVEMENTS)
+
+
+@st.cache_data(max_entries=32, show_spinner="Drawing seeds again and again for the intervals…")
+def summaries(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, Summary]:
+    """Each player's, without intervals where its seeds are too few for them."""
+    return {player: _without_noise(summarise(_sample.at(rows))) for player, rows in _players.items()}
+
+
+def _without_noise(found: Summary) -> Summary:
+    """Resampling one or two seeds shows nothing but those."""
+    if found.n_seeds >= MIN_SEEDS:
+        return found
+    return replace(
+        found,
+        success=tuple(Estimate(rate.value) for rate in found.success),
+        score=Estimate(found.score.value),
+        achievements=Estimate(found.achievements.value),
+        env_return=Estimate(found.env_return.value),
+        shaped_return=Estimate(found.shaped_return.value),
+        steps=Estimate(found.steps.value),
+    )
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def unfairness(
+    key: str, _episodes: Sequence[PlayedEpisode], _players: Sequence[str]
+) -> tuple[tuple[Difference, ...], SeedOverlap]:
+    """What differs between the episodes of a choice."""
+    return differences(_episodes, _players), seed_overlap(_episodes, _players)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def distributions(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, tuple[Distribution, ...]]:
+    """For each player how its shaped returns, and how its environment returns are spread."""
+    return {
+        player: (distribution(_sample.shaped_returns[rows]), distribution(_sample.env_returns[rows]))
+        for player, rows in _players.items()
+    }
+
+
+@st.cache_data(max_entries=32, show_spinner="Drawing seeds again and again for the intervals…")
+def correlations(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, RankCorrelation]:
+    """Shaped return against achievements: of all together, then of each player."""
+    groups = {ALL_TOGETHER: np.concatenate(list(_players.values())), **_players}
+    found = {
+        player: rank_correlation(
+            _sample.shaped_returns[rows], _sample.n_unlocked[rows].astype(np.float64), _sample.seeds[rows]
+        )
+        for player, rows in groups.items()
+    }
+    return {
+        player: its if its.n_seeds >= MIN_SEEDS else replace(its, low=None, high=None) for player, its in found.items()
+    }
+
+
+@st.cache_data(max_entries=4, show_spinner="Reading when each episode unlocked what…")
+def unlocks(key: str, _stored: Stored) -> Floats:
+    """The steps of all stored episodes' first unlocks. Raises StoreError."""
+    ids = [episode.id for episode in _stored.episodes]
+    return unlock_table(ids, store().unlock_steps(ids), ACHIEVEMENTS)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def unreadable_unlocks(key: str, _stored: Stored) -> tuple[Unreadable, ...]:
+    """Those of all stored episodes whose unlocks are damaged. Raises StoreError."""
+    return store().unreadable_unlocks(episode.id for episode in _stored.episodes)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def times(key: str, _table: Floats, _players: Mapping[str, Rows]) -> dict[str, tuple[UnlockTime, ...]]:
+    """Each player's unlock times, in the order of the achievements."""
+    return {player: unlock_times(_table[rows]) for player, rows in _players.items()}
+
+
+def curves(place: int, table: Floats, its: Sample, players: Mapping[str, Rows]) -> dict[str, UnlockCurve]:
+    """How the achievement at this place comes with the steps, for each player. Quick."""
+    return {
+        player: unlock_curve(table[rows, place], its.n_steps[rows], its.has_died[rows])
+        for player, rows in players.items()
+    }
+
+
+@st.cache_data(max_entries=4, show_spinner="Adding up what each component paid…")
+def components(key: str, _stored: Stored, _configs: Mapping[str, RewardConfig]) -> ComponentTable:
+    """What each component paid in all stored episodes, lambda included."""
+    facts = _stored.columns.episodes
+    return component_table(
+        facts, [_scale(episode, its, _configs) for episode, its in zip(_stored.episodes, facts, strict=True)]
+    )
+
+
+def _scale(episode: PlayedEpisode, facts: EpisodeFacts, known: Mapping[str, RewardConfig]) -> float:
+    """The lambda of an episode: of its configuration, or what brings its parts to its return."""
+    if episode.config_hash in known:
+        return known[episode.config_hash].effective_lambda
+    given = sum(part.value for part in facts.components if part.value > 0)
+    taken = -sum(part.value for part in facts.components if part.value < 0)
+    # Where as much was taken as given, what is left of both is rounding, and says nothing of lambda.
+    is_rounding = bool(is_equal(np.array([given]), np.array([taken]))[0])
+    return 1.0 if is_rounding else episode.shaped_return / (given - taken)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def configs(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[str, RewardConfig]:
+    """The reward configurations that these episodes were played under, by their hash; at most so many of them.
+
+    One whose episodes are gone meanwhile is left out.
+    """
+    example = {episode.config_hash: episode.id for episode in _episodes}
+    found: dict[str, RewardConfig] = {}
+    for config_hash, episode_id in list(example.items())[:_MAX_CONFIGS]:
+        try:
+            found[config_hash] = store().episode(episode_id).spec.reward
+        except StoreError:
+            continue
+    return found
+
+
+@st.cache_data(max_entries=8, ttl=_FRESH_S, show_spinner=False)
+def difficulties(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[World, Difficulty]:
+    """How hard the worlds of these episodes are, as far as they are described. Raises StoreError."""
+    return known_difficulties(store(), {world_of(episode) for episode in _episodes})
+
+
+def world_of(episode: PlayedEpisode) -> World:
+    """The world that it was played in."""
+    return episode.seed, episode.world_episode, episode.env

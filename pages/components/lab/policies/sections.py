@@ -1,0 +1,475 @@
+"""The parts of the comparison, one at a time: achievements, rewards, difficulty, returns, unlock times, correlation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from core.analysis.rescore import Stored
+from core.analysis.statistics import Estimate, Floats, PublishedRow, Rows, Sample, Summary, component_pay
+from core.dataset import RADIUS, describe_seeds
+from core.env.rules import ACHIEVEMENTS
+from core.errors import CraftscopeError
+from core.facts import PlayedEpisode
+from core.store import World
+from core.types import Difficulty, RewardConfig
+from pages.components import charts
+from pages.components.charts.download import Download, Table, chart_with_downloads, file_name
+from pages.components.charts.figure import Theme, inert
+from pages.components.lab.policies import numbers
+from pages.components.lab.policies.charts import MAX_PLAYERS, component_bars, dots_by_group, success_rates
+from pages.components.lab.policies.filter import Chosen
+from pages.components.lab.policies.policies_text import (
+    HOW_INTERVALS_ARE_MADE,
+    config_name,
+    correlation_sentence,
+    counted,
+    with_interval,
+)
+from pages.components.lab.policies.spread_charts import (
+    MAX_POINTS,
+    return_against_achievements,
+    returns,
+    unlock_curves,
+    unlock_quartiles,
+)
+from pages.components.lab.policies.tables import pay_csv, show_pay, success_csv
+from pages.components.shared.corrupt_rows import show_corrupt_episodes
+from pages.components.shared.state import store
+from pages.components.text.escape import MAX_LINE_LENGTH, escape, one_line, safe_text
+from pages.components.text.format import short_id, signed, words
+
+BY_KEY = "across_by"
+AMOUNT_KEY = "across_amount"
+ACHIEVEMENT_KEY = "across_achievement"
+
+_BY = ("Policy", "Seed difficulty", "Both")
+_AMOUNTS = ("Mean of an episode", "Share of all that was paid")
+_UNKNOWN = "not described yet"
+_GROUPS = (*(difficulty.value for difficulty in Difficulty), _UNKNOWN)
+_DESCRIBED_AT_ONCE = 24
+_WHAT_DIFFICULTY_IS = (
+    f"Difficulty is that of the start, by what stands within {RADIUS} cells of it: easy has 4 trees or more and no "
+    "zombie or skeleton, medium 2 trees or more and at most 2 of them, hard at most 5 of them, custom everything else."
+)
+_HOW_CURVES_ARE_MADE = (
+    "Cumulative incidence: an episode that ended by the player's death without it never unlocks it; one that was cut "
+    "off at its cap, or stopped, leaves the count at that step (it is censored)."
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What every part looks at.
+
+    stored, key: all episodes that are over, and their name. chosen: those that the filters let through. sample: all of
+    them as arrays. players, summaries: of the chosen, the highest score first. published: the rows to show beside them.
+    """
+
+    stored: Stored
+    key: str
+    chosen: Chosen
+    sample: Sample
+    players: Mapping[str, Rows]
+    summaries: Mapping[str, Summary]
+    published: Sequence[PublishedRow]
+    configs: Mapping[str, RewardConfig]
+    theme: Theme
+
+    @property
+    def drawn(self) -> dict[str, Rows]:
+        """The players that charts have room for: those with the most episodes."""
+        most = sorted(self.players, key=lambda player: -len(self.players[player]))[:MAX_PLAYERS]
+        return {player: rows for player, rows in self.players.items() if player in most}
+
+    @property
+    def episodes(self) -> list[PlayedEpisode]:
+        """The chosen ones."""
+        return [self.stored.episodes[row] for row in self.chosen.rows]
+
+
+def show_achievements(its: Compared) -> None:
+    """How often each achievement is unlocked."""
+    drawn = {player: its.summaries[player] for player in its.drawn}
+    _show(
+        success_rates(drawn, its.chosen.places, its.published, its.theme),
+        "success-rates",
+        "The share of episodes that unlocked each achievement, for each policy",
+        lambda: success_csv(its.summaries, its.published),
+    )
+    _say_who_is_drawn(its)
+    st.caption(f"{HOW_INTERVALS_ARE_MADE} Hollow marks are published results, made under other protocols.")
+
+
+def show_rewards(its: Compared) -> None:
+    """What paid."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        by = st.segmented_control("By", _BY, default=_BY[0], required=True, key=BY_KEY, bind="query-params")
+        amount = st.segmented_control(
+            "Amount", _AMOUNTS, default=_AMOUNTS[0], required=True, key=AMOUNT_KEY, bind="query-params"
+        )
+    known = {} if by == _BY[0] else _difficulties(its)
+    groups = _groups(its, str(by), known)
+    table = numbers.components(f"{its.key}:{sorted(its.configs)}", its.stored, its.configs)
+    pays = {group: component_pay(table, rows) for group, rows in groups.items()}
+    _say_which_configs(its)
+    if not any(pays.values()):
+        st.info("The shaping paid nothing in these episodes, so there is nothing to split into parts.")
+        return
+    _show(
+        component_bars(pays, amount == _AMOUNTS[1], its.theme),
+        "components",
+        "What each reward component paid, stacked for each group",
+        lambda: pay_csv(pays),
+    )
+    if by == _BY[0]:
+        _say_who_is_drawn(its)
+    else:
+        _offer_descriptions(its, known)
+    st.caption(
+        "Shaped reward as it was paid when it was played, λ included. Shares are of all amounts that were paid; where "
+        "a component takes away, its amount counts without its sign."
+    )
+    with st.expander("As a table"):
+        show_pay(pays)
+
+
+def show_difficulty(its: Compared) -> None:
+    """How the start of a seed changes what is achieved and earned."""
+    known = _difficulties(its)
+    groups = _by_difficulty(its, known)
+    rows = {(group, player): rows for group, players in groups.items() for player, rows in players.items()}
+    name = _digest(its.chosen.key, *(f"{group}:{player}:{len(r)}:{r.sum()}" for (group, player), r in rows.items()))
+    found = numbers.summaries(name, its.sample, {"\0".join(of): its_rows for of, its_rows in rows.items()})
+    summaries = {tuple(joined.split("\0")): summary for joined, summary in found.items()}
+    labels = {group: _group_label(its, group, players) for group, players in groups.items()}
+    left, right = st.columns(2)
+    for column, title, what in (
+        (left, "achievements, mean of an episode", lambda summary: summary.achievements),
+        (right, "shaped return, mean of an episode", lambda summary: summary.shaped_return),
+    ):
+        of = cast(Callable[[Summary], Estimate], what)
+        estimates = {
+            labels[group]: {
+                player: _dot(player, of(summaries[group, player]), summaries[group, player]) for player in its_players
+            }
+            for group, its_players in groups.items()
+        }
+        with column:
+            _show(
+                dots_by_group(estimates, list(its.drawn), its.chosen.places, title, its.theme),
+                f"difficulty-{title.split(',')[0]}",
+                f"{title} by the difficulty of the seed",
+                lambda: _difficulty_csv(summaries),
+            )
+    _offer_descriptions(its, known)
+    _say_who_is_drawn(its)
+    st.caption(escape(f"{_WHAT_DIFFICULTY_IS} {HOW_INTERVALS_ARE_MADE}"))
+
+
+def show_returns(its: Compared) -> None:
+    """How both returns are spread."""
+    drawn = its.drawn
+    spreads = numbers.distributions(its.chosen.key, its.sample, its.players)
+    figure = returns(its.sample, its.stored.episodes, drawn, spreads, its.chosen.places, its.theme)
+    picked = _show_points(
+        figure,
+        f"returns-{its.chosen.key}",
+        "Both returns of each episode, a row for each policy",
+        lambda: _episodes_csv(its),
+    )
+    _show_picked(its, picked)
+    _say_who_is_drawn(its)
+    thin = any(len(rows) > MAX_POINTS for rows in drawn.values())
+    points = f"At most {MAX_POINTS} episodes of a policy are drawn, evenly by their return. " if thin else ""
+    st.caption(
+        f"{points}The bar below the points is the middle half of all episodes, the mark in it their median. The two "
+        "returns are different things on different scales."
+    )
+    _say_which_configs(its)
+
+
+def show_unlock_times(its: Compared) -> None:
+    """When achievements come."""
+    table = numbers.unlocks(its.key, its.stored)
+    drawn = its.drawn
+    times = numbers.times(its.chosen.key, table, its.players)
+    left, right = st.columns([1.15, 1])
+    with left:
+        _show(
+            unlock_quartiles({player: times[player] for player in drawn}, its.chosen.places, its.theme),
+            "unlock-times",
+            "The step at which each achievement is first unlocked, for each policy",
+            lambda: _times_csv(its, table),
+        )
+        st.caption(
+            "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. The "
+            "paler a mark, the fewer did."
+        )
+        chosen = {episode.id for episode in its.episodes}
+        unreadable = [one for one in numbers.unreadable_unlocks(its.key, its.stored) if one.id in chosen]
+        show_corrupt_episodes(unreadable, "across_damaged")
+    with right:
+        _show_curves(its, table, drawn)
+    _say_who_is_drawn(its)
+
+
+def show_association(its: Compared) -> None:
+    """Whether the shaped return follows the achievements."""
+    found = numbers.correlations(its.chosen.key, its.sample, its.players)
+    figure = return_against_achievements(its.sample, its.stored.episodes, its.drawn, its.chosen.places, its.theme)
+    picked = _show_points(
+        figure,
+        f"association-{its.chosen.key}",
+        "Shaped return against achievements, a point for each episode",
+        lambda: _episodes_csv(its),
+    )
+    _show_picked(its, picked)
+    with st.container(border=True, gap="xsmall"):
+        st.markdown("**Spearman's rank correlation of shaped return and achievements**")
+        if len(its.players) > 1:
+            st.text(correlation_sentence("All together", found[numbers.ALL_TOGETHER]))
+        drawn = its.drawn
+        for player in drawn:
+            st.text(correlation_sentence(player, found[player]))
+        others = [player for player in its.players if player not in drawn]
+        if others:
+            with st.expander(f"The {len(others)} others"):
+                for player in others:
+                    st.text(correlation_sentence(player, found[player]))
+        st.caption(
+            "1: the more achievements, the higher the shaped return, always; 0: no such order; −1: the other way. "
+            "All together may differ from each policy alone, where policies differ. Interval: 95%, percentiles of a "
+            "bootstrap over seeds. Points of the same number are scattered a little, so that all are seen."
+        )
+    _say_who_is_drawn(its)
+    _say_which_configs(its)
+
+
+# -------------------------------------------------------------------------------------------------- difficulty
+
+
+def _difficulties(its: Compared) -> dict[World, Difficulty]:
+    return numbers.difficulties(its.chosen.key, its.episodes)
+
+
+def _group_of(episode: PlayedEpisode, known: Mapping[World, Difficulty]) -> str:
+    difficulty = known.get(numbers.world_of(episode))
+    return _UNKNOWN if difficulty is None else difficulty.value
+
+
+def _by_difficulty(its: Compared, known: Mapping[World, Difficulty]) -> dict[str, dict[str, Rows]]:
+    """Difficulty -> player -> rows, without what is empty."""
+    groups: dict[str, dict[str, list[int]]] = {group: {} for group in _GROUPS}
+    for player, rows in its.drawn.items():
+        for row in rows:
+            group = _group_of(its.stored.episodes[row], known)
+            groups[group].setdefault(player, []).append(int(row))
+    return {
+        group: {player: np.array(rows, np.int64) for player, rows in players.items()}
+        for group, players in groups.items()
+        if players
+    }
+
+
+def _group_label(its: Compared, group: str, players: Mapping[str, Rows]) -> str:
+    rows = np.concatenate(list(players.values()))
+    return f"{group}<br>{counted(len(np.unique(its.sample.seeds[rows])), 'seed')}, {counted(len(rows), 'episode')}"
+
+
+def _dot(player: str, estimate: Estimate, summary: Summary) -> tuple[Estimate, str]:
+    return estimate, (
+        f"<b>{inert(player)}</b>: {signed(estimate.value)}<br>{with_interval(estimate, summary.n_seeds, 2)}, "
+        f"{counted(summary.n_episodes, 'episode')}"
+    )
+
+
+def _offer_descriptions(its: Compared, known: Mapping[World, Difficulty]) -> None:
+    """A seed's difficulty takes a look at its world, which is made once and kept."""
+    missing = sorted({numbers.world_of(e) for e in its.episodes} - known.keys(), key=lambda world: world[:2])
+    if not missing:
+        return
+    n = min(len(missing), _DESCRIBED_AT_ONCE)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        seeds = (
+            f"{counted(len(missing), 'world')} of these seeds {'is' if len(missing) == 1 else 'are'} not described yet."
+        )
+        st.markdown(seeds, width="content")
+        some = "it" if len(missing) == 1 else f"all {n}" if n == len(missing) else f"the first {n}"
+        clicked = st.button(f"Describe {some}", key="across_describe")
+    if clicked:
+        _describe(missing[:n])
+        numbers.difficulties.clear()
+        st.rerun()
+
+
+def _describe(worlds: Sequence[World]) -> None:
+    bar = st.progress(0.0, "Making worlds…")
+    for number, (seed, world_episode, env) in enumerate(worlds, start=1):
+        try:
+            list(describe_seeds(store(), [seed], world_episode=world_episode, env=env))
+        except CraftscopeError as error:
+            st.error(escape(f"Seed {seed} cannot be described: {error}"))
+            st.stop()
+        bar.progress(number / len(worlds), f"Made {number} of {len(worlds)} worlds")
+
+
+# ----------------------------------------------------------------------------------------------------- rewards
+
+
+def _groups(its: Compared, by: str, known: Mapping[World, Difficulty]) -> dict[str, Rows]:
+    """The bars: for each player, for each difficulty, or for each of both."""
+    if by == _BY[0]:
+        return {_sized(player, rows): rows for player, rows in its.drawn.items()}
+    found = _by_difficulty(its, known)
+    if by == _BY[1]:
+        together = {group: np.concatenate(list(players.values())) for group, players in found.items()}
+        return {_sized(group, rows): rows for group, rows in together.items()}
+    return {
+        _sized(f"{group}, {player}", rows): rows for group, players in found.items() for player, rows in players.items()
+    }
+
+
+def _sized(name: str, rows: Rows) -> str:
+    return f"{name} ({counted(len(rows), 'episode')})"
+
+
+def _say_which_configs(its: Compared) -> None:
+    """Rewards under different configurations are in different units."""
+    hashes = list(dict.fromkeys(episode.config_hash for episode in its.episodes))
+    if len(hashes) > 1:
+        named = ", ".join(config_name(name, its.configs) for name in hashes[:3])
+        more = f" and {len(hashes) - 3} more" if len(hashes) > 3 else ""
+        st.caption(
+            escape(f"Mixed here: rewards of {len(hashes)} configurations ({named}{more}), which cannot be compared.")
+        )
+
+
+# ------------------------------------------------------------------------------------------------ unlock times
+
+
+def _show_curves(its: Compared, table: Floats, drawn: Mapping[str, Rows]) -> None:
+    success = its.sample.unlocked[its.chosen.rows].mean(axis=0)
+    telling = int(np.argmin(np.abs(success - 0.5)))  # neither always nor never
+    if ACHIEVEMENT_KEY not in st.session_state and ACHIEVEMENT_KEY not in st.query_params:
+        st.session_state[ACHIEVEMENT_KEY] = ACHIEVEMENTS[telling]
+    name = st.selectbox("Achievement", ACHIEVEMENTS, key=ACHIEVEMENT_KEY, bind="query-params", format_func=words)
+    place = ACHIEVEMENTS.index(name) if name in ACHIEVEMENTS else telling
+    found = numbers.curves(place, table, its.sample, drawn)
+    sizes = {player: len(rows) for player, rows in drawn.items()}
+    _show(
+        unlock_curves(ACHIEVEMENTS[place], found, sizes, its.chosen.places, its.theme),
+        "unlock-curve",
+        f"The share of episodes that have unlocked {words(ACHIEVEMENTS[place])} by each step",
+        lambda: [
+            ("who", "step", "share"),
+            *((who, int(s), float(p)) for who, c in found.items() for s, p in zip(c.steps, c.shares, strict=True)),
+        ],
+    )
+    st.caption(_HOW_CURVES_ARE_MADE)
+
+
+# ------------------------------------------------------------------------------------------------------- parts
+
+
+def _show(figure: go.Figure, name: str, alt: str, table: Callable[[], Table]) -> None:
+    charts.show(figure, key=f"across-{name}", alt=alt, download=Download(file_name("across", name), table))
+
+
+def _show_points(figure: go.Figure, name: str, alt: str, table: Callable[[], Table]) -> str | None:
+    """A chart whose points are episodes; the id of the one that is picked."""
+    download = Download(file_name("across", name.split("-")[0]), table)
+    key = f"across-{name}"
+    with chart_with_downloads(key, download):
+        event = st.plotly_chart(
+            figure,
+            key=key,
+            config=charts.CONFIG | download.config,
+            theme="streamlit",
+            alt=safe_text(alt, MAX_LINE_LENGTH),
+            on_select="rerun",
+            selection_mode="points",
+        )
+    points = cast(Sequence[Mapping[str, Any]], event["selection"]["points"])
+    data = points[0].get("customdata") if points else None
+    return str(data[0]) if isinstance(data, list | tuple) and data else None
+
+
+def _show_picked(its: Compared, episode_id: str | None) -> None:
+    """The way to the episode whose point is picked. One height, so that nothing moves when one is."""
+    picked = next((e for e in its.stored.episodes if e.id == episode_id), None) if episode_id else None
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="across-picked"):
+        if picked is None:
+            st.caption("Click a point to open its episode.", width="content")
+            return
+        st.page_link(
+            "pages/episode.py",
+            label=f"Open episode {escape(short_id(picked.id))} →",
+            query_params={"id": picked.id},
+            width="content",
+        )
+        st.text(
+            f"{one_line(picked.policy, 40)} on seed {picked.seed}: {counted(picked.n_achievements, 'achievement')}, "
+            f"shaped return {signed(picked.shaped_return)}, environment return {signed(picked.env_return)}, "
+            f"{counted(picked.n_steps, 'step')}"
+        )
+
+
+def _say_who_is_drawn(its: Compared) -> None:
+    if len(its.players) > MAX_PLAYERS:
+        st.caption(
+            f"The {MAX_PLAYERS} policies with the most episodes are drawn; the table above has all {len(its.players)}."
+        )
+
+
+def _episodes_csv(its: Compared) -> Table:
+    heading = (
+        *("episode", "run", "who", "seed", "world", "reward_configuration"),
+        *("achievements", "shaped_return", "env_return", "steps", "ended"),
+    )
+    rows = (
+        (
+            *(e.id, e.run_id, who, e.seed, e.world_episode, e.config_hash),
+            *(e.n_achievements, e.shaped_return, e.env_return, e.n_steps, e.stop_reason.value),
+        )
+        for who, e in zip(its.chosen.players, its.episodes, strict=True)
+    )
+    return [heading, *rows]
+
+
+def _times_csv(its: Compared, table: Floats) -> Table:
+    heading = ("episode", "who", *(f"{name}_step" for name in ACHIEVEMENTS))
+    rows = (
+        (
+            its.stored.episodes[row].id,
+            who,
+            *(None if np.isnan(step) else int(step) for step in table[row]),
+        )
+        for row, who in zip(its.chosen.rows, its.chosen.players, strict=True)
+    )
+    return [heading, *rows]
+
+
+def _difficulty_csv(summaries: Mapping[tuple[str, ...], Summary]) -> Table:
+    heading = (
+        *("difficulty", "who", "episodes", "seeds", "mean_achievements", "achievements_low", "achievements_high"),
+        *("mean_shaped_return", "shaped_return_low", "shaped_return_high"),
+    )
+    rows = (
+        (
+            *(*of, s.n_episodes, s.n_seeds, s.achievements.value, s.achievements.low, s.achievements.high),
+            *(s.shaped_return.value, s.shaped_return.low, s.shaped_return.high),
+        )
+        for of, s in summaries.items()
+    )
+    return [heading, *rows]
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()

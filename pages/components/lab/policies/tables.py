@@ -1,0 +1,227 @@
+"""The tables of the comparison: what is stored here, and beside it what others have published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from core.analysis.statistics import ComponentPay, Difference, PublishedRow, Summary
+from core.env.rules import ACHIEVEMENTS
+from pages.components.charts.download import Table
+from pages.components.lab.policies.charts import component_name
+from pages.components.lab.policies.policies_text import interval_text
+from pages.components.text.escape import escape
+from pages.components.text.format import number, signed
+
+_ROW_PX = 33
+_MAX_ROWS_IN_FULL = 14
+_SHORT_CAPS = ("step cap", "world's length")
+
+_WHAT_PROGRESS_IS = (
+    f"How many of the {len(ACHIEVEMENTS)} achievements the mean episode unlocks: {len(ACHIEVEMENTS) // 2} of them are "
+    "50%. All count alike, while the Crafter score counts what is rarely unlocked for more."
+)
+
+_COLUMNS = {
+    "who": st.column_config.TextColumn("Stored here", width=160),
+    "episodes": st.column_config.NumberColumn("Episodes", width=74, alignment="right"),
+    "seeds": st.column_config.NumberColumn("Seeds", width=56, alignment="right"),
+    "score": st.column_config.NumberColumn("Crafter score, %", width=108, alignment="right"),
+    "score_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
+    "progress": st.column_config.NumberColumn(
+        "Progress, %",
+        width=88,
+        alignment="right",
+        help=_WHAT_PROGRESS_IS,
+    ),
+    "progress_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
+    "env_return": st.column_config.NumberColumn(
+        "Env return", width=82, alignment="right", help="What Crafter itself paid, mean of an episode"
+    ),
+    "shaped_return": st.column_config.NumberColumn(
+        "Shaped return", width=100, alignment="right", help="What the reward configuration paid, mean of an episode"
+    ),
+    "steps": st.column_config.NumberColumn("Steps", width=58, alignment="right", help="Mean of an episode"),
+}
+_PUBLISHED_COLUMNS = {
+    "who": st.column_config.TextColumn("Published elsewhere", width=250),
+    **{
+        name: st.column_config.TextColumn(label, width=width, alignment="right", help=meaning)
+        for name, label, width, meaning in (
+            ("episodes", "Episodes", 78, None),
+            ("score", "Crafter score, %", 118, None),
+            ("deviation", "± deviation", 108, "Standard deviation of the score between runs"),
+            ("progress", "Progress, %", 96, _WHAT_PROGRESS_IS),
+            ("error", "± error", 108, "Standard error of the progress over episodes"),
+            ("env_return", "Env return", 90, "What Crafter itself paid, mean of an episode"),
+            ("steps", "Steps", 70, "Mean of an episode"),
+        )
+    },
+}
+
+
+def show_stored(summaries: Mapping[str, Summary]) -> None:
+    """A row for each player."""
+    rows = [
+        {
+            "who": player,
+            "episodes": its.n_episodes,
+            "seeds": its.n_seeds,
+            "score": its.score.value,
+            "score_range": interval_text(its.score),
+            "progress": 100 * its.progress.value,
+            "progress_range": interval_text(its.progress, factor=100),
+            "env_return": its.env_return.value,
+            "shaped_return": its.shaped_return.value,
+            "steps": its.steps.value,
+        }
+        for player, its in summaries.items()
+    ]
+    st.dataframe(
+        _styled(pd.DataFrame(rows)),
+        key="across-stored",
+        hide_index=True,
+        height="content" if len(rows) <= _MAX_ROWS_IN_FULL else _ROW_PX * (_MAX_ROWS_IN_FULL + 1) + 2,
+        row_height=_ROW_PX,
+        column_config=_COLUMNS,
+        alt="Policies and what they achieve",
+    )
+
+
+def show_published(rows: Sequence[PublishedRow], caps: Sequence[int]) -> None:
+    """A row for each published result, and how each was played. caps: the steps that stored episodes may have."""
+    table = pd.DataFrame(
+        [
+            {
+                "who": its.label,
+                "episodes": number(its.episodes),
+                "score": _or_na(its.score, "{:.1f}"),
+                "deviation": _or_na(its.score_deviation, "± {:.2f}"),
+                "progress": f"{100 * its.progress:.1f}",
+                "error": f"± {100 * its.progress_error:.2f}",
+                "env_return": "n/a" if its.mean_return is None else signed(its.mean_return),
+                "steps": _or_na(its.mean_steps, "{:.0f}"),
+            }
+            for its in rows
+        ]
+    )
+    st.dataframe(
+        table,
+        key="across-published-table",
+        hide_index=True,
+        height="content" if len(rows) <= _MAX_ROWS_IN_FULL else _ROW_PX * (_MAX_ROWS_IN_FULL + 1) + 2,
+        row_height=_ROW_PX,
+        column_config=_PUBLISHED_COLUMNS,
+        alt="Published results",
+    )
+    least, most = min(caps), max(caps)
+    here = f"up to {number(most)}" if least == most else f"caps from {number(least)} to {number(most)}"
+    protocols = [f"{its.label}: {its.protocol}" for its in rows]
+    protocols.append(f"Stored here: {here} steps, or death. Fewer steps leave less time to unlock.")
+    st.caption("  \n".join(escape(protocol) for protocol in protocols))
+
+
+def _or_na(value: float | None, form: str) -> str:
+    return "n/a" if value is None else form.format(value)
+
+
+def step_caps(found: Sequence[Difference], default: int) -> tuple[int, ...]:
+    """The caps in `found`, or the one that all episodes share."""
+    caps = [value for each in found if each.aspect in _SHORT_CAPS for value, _ in each.values if isinstance(value, int)]
+    return tuple(caps) or (default,)
+
+
+def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRow]) -> Table:
+    """All numbers of the overview."""
+    heading = (
+        *("who", "where", "episodes", "seeds"),
+        *("crafter_score_percent", "crafter_score_low", "crafter_score_high"),
+        *("progress_percent", "progress_low", "progress_high", "mean_achievements"),
+        *("mean_env_return", "env_return_low", "env_return_high"),
+        *("mean_shaped_return", "shaped_return_low", "shaped_return_high", "mean_steps", "protocol"),
+    )
+    stored = (
+        (
+            *(player, "stored here", its.n_episodes, its.n_seeds),
+            *(its.score.value, its.score.low, its.score.high),
+            *(lambda of: (of.value, of.low, of.high))(its.progress.times(100)),
+            its.achievements.value,
+            *(its.env_return.value, its.env_return.low, its.env_return.high),
+            *(its.shaped_return.value, its.shaped_return.low, its.shaped_return.high),
+            *(its.steps.value, "stored here; intervals: 95%, bootstrap over seeds"),
+        )
+        for player, its in summaries.items()
+    )
+    others = (
+        (
+            *(its.label, "published", its.episodes, None, its.score, None, None, 100 * its.progress, None, None),
+            *(its.mean_achievements, its.mean_return, None, None, None, None, None, its.mean_steps, its.protocol),
+        )
+        for its in published
+    )
+    return [heading, *stored, *others]
+
+
+def success_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRow]) -> Table:
+    """Every success rate."""
+    heading = ("achievement", "who", "where", "successes", "episodes", "seeds", "share", "low", "high")
+    stored = (
+        (name, player, "stored here", its.n_successes[at], its.n_episodes, its.n_seeds, rate.value, rate.low, rate.high)
+        for player, its in summaries.items()
+        for at, (name, rate) in enumerate(zip(ACHIEVEMENTS, its.success, strict=True))
+    )
+    others = (
+        (name, its.label, "published", None, its.episodes, None, share, None, None)
+        for its in published
+        for name, share in (its.success or {}).items()
+    )
+    return [heading, *stored, *others]
+
+
+def pay_csv(pays: Mapping[str, Sequence[ComponentPay]]) -> Table:
+    """What each component paid in each group."""
+    heading = ("group", "kind", "name", "mean_of_an_episode", "share", "total")
+    rows = ((group, p.kind, p.name, p.mean, p.share, p.total) for group, parts in pays.items() for p in parts)
+    return [heading, *rows]
+
+
+def show_pay(pays: Mapping[str, Sequence[ComponentPay]]) -> None:
+    """The same as a table."""
+    table = pd.DataFrame(
+        [
+            {
+                "group": group,
+                "component": component_name(part.kind, part.name),
+                "mean": part.mean,
+                "share": 100 * part.share,
+                "total": part.total,
+            }
+            for group, parts in pays.items()
+            for part in parts
+        ]
+    )
+    st.dataframe(
+        table.style.format({"mean": signed, "total": signed, "share": "{:.1f}"}, na_rep="n/a"),
+        key="across-pay",
+        hide_index=True,
+        height=min(len(table), _MAX_ROWS_IN_FULL) * _ROW_PX + _ROW_PX + 2,
+        row_height=_ROW_PX,
+        column_config={
+            "group": st.column_config.TextColumn("Of"),
+            "component": st.column_config.TextColumn("Component"),
+            "mean": st.column_config.NumberColumn("Mean of an episode", alignment="right"),
+            "share": st.column_config.NumberColumn("Share of all paid, %", alignment="right"),
+            "total": st.column_config.NumberColumn("In all", alignment="right"),
+        },
+        alt="What each component paid",
+    )
+
+
+def _styled(table: pd.DataFrame) -> Styler:
+    style = table.style
+    formats = {"score": "{:,.1f}", "progress": "{:,.1f}", "steps": "{:,.0f}"}
+    style.format(formats | {"env_return": signed, "shaped_return": signed}, na_rep="n/a")
+    return style

@@ -1,0 +1,92 @@
+"""Episodes to learn from: the same worlds, played honestly and farmed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from core import jobs
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.errors import CraftscopeError
+from core.plan import LaunchPlan, make_run
+from core.store import RunSummary
+from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig, Run
+from pages.components.shared.state import settings, store
+from pages.components.text.escape import safe_text
+
+SEEDS: Final = (42, 4)
+STEPS: Final = 2_500
+PLAYERS: Final = (
+    ("Lab example: an honest player", PolicySpec("scripted")),
+    ("Lab example: a farmer", PolicySpec("farmer", {"farm": "water"})),
+)
+_LOOKED_AT = 50
+_FAILED = "lab_example_failed"
+
+
+def offer_example(key: str) -> None:
+    """A button that plays them, unless that has been done."""
+    if show_progress():
+        return
+    if is_played():
+        st.caption("The example has been played. Its runs are called “Lab example: …” and are among what is stored.")
+        return
+    st.text(
+        f"Two players in the worlds of seeds {' and '.join(map(str, SEEDS))}, {STEPS:,} steps each: one plays as well "
+        "as it can, the other drinks for as long as it lives. Both are paid by the default per-achievement rewards. It "
+        "takes about a minute; the page goes on by itself."
+    )
+    st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play)
+    if failed := st.session_state.pop(_FAILED, ""):
+        st.text(safe_text(failed, 500))
+
+
+def is_played() -> bool:
+    """Whether both runs are stored, played or not."""
+    return set(_runs()) == {name for name, _ in PLAYERS}
+
+
+def show_progress() -> bool:
+    """How far it is, for as long as it is being played; whether it is."""
+    runs = _runs()
+    count = sum(run.n_episodes for run in runs.values())
+    over = sum(its for run in runs.values() for status, its in run.counts.items() if status.is_over)
+    if over == count:
+        return False
+    st.info(
+        f"The example is being played: {over} of {count} episodes are over. It takes about a minute; the page goes on "
+        "by itself."
+    )
+    return True
+
+
+def run_of(name: str, policy: PolicySpec) -> Run:
+    """One player's launch, which is the same each time."""
+    plan = LaunchPlan(
+        seeds=SEEDS,
+        episodes_per_seed=1,
+        policy=policy,
+        reward=RewardConfig(strategy="per_achievement"),
+        limits=Limits(max_steps=STEPS, max_decisions=STEPS),
+        env=EnvConfig(),
+        on_done=OnDone.TERMINATE,
+        max_actions_per_call=5,
+        name=name,
+    )
+    return make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+
+
+def _runs() -> dict[str, RunSummary]:
+    """The newest of each name."""
+    names = {name for name, _ in PLAYERS}
+    newest_first = store().runs(limit=_LOOKED_AT)
+    return {run.name: run for run in reversed(newest_first) if run.n_episodes and run.name in names}
+
+
+def _play() -> None:
+    try:
+        for name, policy in PLAYERS:
+            jobs.launch(store(), settings(), run_of(name, policy))
+    except CraftscopeError as error:
+        st.session_state[_FAILED] = f"The example was not launched: {error}"

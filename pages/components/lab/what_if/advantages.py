@@ -1,0 +1,113 @@
+"""Group-relative advantages: whom a trainer would push up or down, and for whom that turns round."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from urllib.parse import quote
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.rescore import AdvantageChange, advantages
+from pages.components.lab.shared.lab_text import from_to, policy_of, world_in_words
+from pages.components.lab.what_if.rescored import Rescored
+from pages.components.text.format import number, signed
+
+_MAX_ROWS = 200
+_ROWS_IN_SIGHT = 12
+_ROW_PX = 33
+
+_COLUMNS = {
+    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=76),
+    "policy": st.column_config.TextColumn("Policy", width=72),
+    "world": st.column_config.TextColumn("World", width=62),
+    "returns": st.column_config.TextColumn("Return", width=108),
+    "before": st.column_config.TextColumn("Before", width=60, help="Its advantage before"),
+    "after": st.column_config.TextColumn("Now", width=60, help="Its advantage under these rewards"),
+    "means": st.column_config.TextColumn("A trainer would do", width=126),
+}
+
+
+def show_advantages(result: Rescored) -> None:
+    """What they are, and those of all groups of several episodes; whom they turn round for first."""
+    comparison = result.comparison
+    st.caption(
+        "GRPO compares an episode with its group: all episodes of the same seed (and world) in one launch. Its "
+        "advantage is its return minus the group’s mean, over the group’s standard deviation. Above 0 a trainer makes "
+        "what it did more likely, below 0 less likely. Where all of a group earn the same it is 0; of two, the one is "
+        "at +1 and the other at −1, however far apart they are."
+    )
+    if not comparison.n_groups:
+        st.info(
+            f"Each of the {number(comparison.n_alone)} episodes is alone in its group (seed and launch): launch "
+            "several episodes per seed to get advantages."
+        )
+        st.page_link("pages/launch.py", label="Launch several episodes per seed →", query_params={"episodes": "4"})
+        return
+    groups = f"{number(comparison.n_groups)} group{'s' * (comparison.n_groups != 1)} of several episodes"
+    alone = (
+        f"; {number(comparison.n_alone)} episode{'s are' if comparison.n_alone != 1 else ' is'} alone and always at 0"
+        if comparison.n_alone
+        else ""
+    )
+    turned = {change.episode for change in comparison.advantages}
+    n_turned = len(turned)
+    signs = f"{number(n_turned)} advantage{'s change their signs' if n_turned != 1 else ' changes its sign'}"
+    st.text(f"{signs if n_turned else 'No advantage changes its sign'} ({groups}{alone}).")
+    every = _of_groups(result, turned)
+    rows = every[:_MAX_ROWS]
+    st.dataframe(
+        _table(result, rows),
+        hide_index=True,
+        row_height=_ROW_PX,
+        height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
+        column_config=_COLUMNS,
+    )
+    left_out = len(every) - len(rows)
+    if left_out:
+        st.caption(
+            f"Those that change their sign come first, then those that change most: {number(len(rows))} of "
+            f"{number(len(every))}. {number(left_out)} are left out."
+        )
+
+
+def _of_groups(result: Rescored, turned: AbstractSet[int]) -> list[AdvantageChange]:
+    """Every episode of a group of several: those that change their sign first, then those that change most."""
+    sizes = Counter(episode.group for episode in result.episodes)
+    before = advantages(result.episodes, result.before.returns)
+    after = advantages(result.episodes, result.after.returns)
+    changes = [
+        AdvantageChange(at, float(before[at]), float(after[at]))
+        for at, episode in enumerate(result.episodes)
+        if sizes[episode.group] > 1
+    ]
+    return sorted(changes, key=lambda change: (change.episode not in turned, -abs(change.after - change.before)))
+
+
+def _table(result: Rescored, changes: Sequence[AdvantageChange]) -> pd.DataFrame:
+    episodes = [result.episodes[change.episode] for change in changes]
+    return pd.DataFrame(
+        {
+            "open": [f"/episode?id={quote(episode.id, safe='')}" for episode in episodes],
+            "policy": [policy_of(episode) for episode in episodes],
+            "world": [world_in_words(episode) for episode in episodes],
+            "returns": [
+                from_to(result.before.returns[change.episode], result.after.returns[change.episode])
+                for change in changes
+            ],
+            "before": [signed(change.before) for change in changes],
+            "after": [signed(change.after) for change in changes],
+            "means": [_pushes(change) for change in changes],
+        }
+    )
+
+
+def _pushes(change: AdvantageChange) -> str:
+    before, after = _push(change.before), _push(change.after)
+    return before if before == after else f"{before} → {after}"
+
+
+def _push(advantage: float) -> str:
+    return "more of it" if advantage > 0 else "less of it" if advantage < 0 else "nothing"

@@ -1,0 +1,222 @@
+"""All episodes in scope, those that move most first, and the chosen one taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from pages.components import charts
+from pages.components.charts.download import Download, Table, chart_with_downloads
+from pages.components.lab.shared.lab_text import achievements_in_words, from_to, named, policy_of, world_in_words
+from pages.components.lab.shared.policy_colours import policy_colour, policy_places
+from pages.components.lab.what_if.charts import ReturnPoint, returns_scatter
+from pages.components.lab.what_if.rescored import Rescored
+from pages.components.lab.what_if.why import show_why
+from pages.components.shared.form_state import FormState
+from pages.components.text.format import number, signed
+
+_EPISODE: Final = "lab_episode"
+_FIRST_PAGE: Final = "lab_movers_first_page"
+_CLICKS: Final = "lab_scatter_clicks"
+_MAX_POINTS = 1_500
+_PAGE_ROWS = 25
+_ROWS_IN_SIGHT = 8
+_ROW_PX = 33
+
+_COLUMNS = {
+    "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=78),
+    "policy": st.column_config.TextColumn("Policy", width=92),
+    "world": st.column_config.TextColumn("World", width=84),
+    "achievements": st.column_config.NumberColumn("Ach.", width=48, help="Achievements reached"),
+    "before": st.column_config.NumberColumn("Before", width=76, help="Its return before"),
+    "after": st.column_config.NumberColumn("Now", width=76, help="Its return under these rewards"),
+    "change": st.column_config.NumberColumn("Change", width=76),
+    "rank": st.column_config.TextColumn("Rank", width=86, help="Before → now; 1 is the highest return"),
+    "climbed": st.column_config.NumberColumn("Places", width=62, help="Places won or lost"),
+}
+
+
+def show_rank_changes(result: Rescored, before: str, players: Mapping[str, str], form: FormState) -> None:
+    """The scatter, the table, and why. before: what the scoring before is called. players: of all stored, by id."""
+    order = _movers_first(result)
+    chosen = _chosen(result, order)
+    _scatter(result, order, before, players, result.episodes[chosen].id)
+    _table(result, order, chosen)
+    _show_episode(result, chosen, form)
+
+
+def show_single(result: Rescored, form: FormState) -> None:
+    """Where only one episode is in scope."""
+    _show_episode(result, 0, form)
+
+
+def _movers_first(result: Rescored) -> np.ndarray:
+    climbed = np.abs(result.ranks_before - result.ranks_after)
+    return np.lexsort((result.ranks_after, -np.abs(np.round(result.changes, 6)), -climbed))
+
+
+def _chosen(result: Rescored, order: np.ndarray) -> int:
+    at = result.place_of(st.session_state.get(_EPISODE, ""))
+    return int(order[0]) if at is None else at
+
+
+def _scatter(result: Rescored, order: np.ndarray, before: str, players: Mapping[str, str], chosen: str) -> None:
+    theme = charts.theme()
+    colours = {name: policy_colour(place, theme) for name, place in policy_places(players.values()).items()}
+    drawn = [int(at) for at in order[:_MAX_POINTS]]
+    points = [
+        ReturnPoint(
+            result.episodes[at].id,
+            players[result.episodes[at].id],
+            round(float(result.before.returns[at]), 6),
+            round(float(result.after.returns[at]), 6),
+            _says(result, at),
+        )
+        for at in drawn
+    ]
+    download = Download("returns-before-and-now", lambda: _as_table(result))
+    figure = returns_scatter(points, colours, chosen, before, "under these rewards", theme)
+    key = "lab_scatter"
+    with chart_with_downloads("lab-scatter", download):
+        st.plotly_chart(
+            figure,
+            key=key,
+            config=charts.CONFIG | download.config,
+            theme="streamlit",
+            on_select=lambda: _pick_point(key),
+            selection_mode="points",
+            alt="Return of each episode before, against its return under these rewards",
+        )
+    left_out = len(result.episodes) - len(drawn)
+    more = f" {number(left_out)} episodes that move less are not drawn." if left_out else ""
+    st.caption(
+        f"Below the dotted line an episode earns less than before, above it more. Click a point to see why.{more}"
+    )
+
+
+def _change(result: Rescored, at: int) -> str:
+    changed, count = result.n_changed(at), result.episodes[at].n_decisions
+    if not changed:
+        return f"return {signed(result.after.returns[at])}, and none of its {number(count)} decisions changes."
+    returns = from_to(result.before.returns[at], result.after.returns[at])
+    return f"return {returns}, {signed(result.changes[at])} in {number(changed)} of {number(count)} decisions."
+
+
+def _says(result: Rescored, at: int) -> str:
+    episode = result.episodes[at]
+    return "\n".join(
+        (
+            f"{named(episode)} on {world_in_words(episode)}, {achievements_in_words(episode)}",
+            f"return {from_to(result.before.returns[at], result.after.returns[at])}",
+            f"rank {number(result.ranks_before[at])} → {number(result.ranks_after[at])}",
+        )
+    )
+
+
+def _pick_point(key: str) -> None:
+    points = st.session_state[key]["selection"]["points"]
+    picked = points[0].get("customdata") if points else None
+    if picked:
+        st.session_state[_EPISODE] = picked[0] if isinstance(picked, list) else picked
+        st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1
+
+
+def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
+    pages = -(-len(order) // _PAGE_ROWS)
+    clicks = st.session_state.get(_CLICKS, 0)
+    pager = f"lab_movers_page:{clicks}"
+    if pager not in st.session_state and clicks:  # a point was clicked: to where its row is
+        st.session_state[_FIRST_PAGE] = int(np.flatnonzero(order == chosen)[0]) // _PAGE_ROWS + 1
+    first_page = min(st.session_state.get(_FIRST_PAGE, 1), pages)
+    page = min(max(1, st.session_state.get(pager, first_page)), pages)
+    rows = [int(at) for at in order[(page - 1) * _PAGE_ROWS : page * _PAGE_ROWS]]
+    ids = [result.episodes[at].id for at in rows]
+    # What was ticked in another list, or before a point was clicked, is not what is chosen now.
+    key = f"lab_movers:{page}:{clicks}:{result.token}"
+    st.dataframe(
+        _frame(result, rows),
+        key=key,
+        hide_index=True,
+        row_height=_ROW_PX,
+        height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
+        column_config=_COLUMNS,
+        on_select=lambda: _pick_row(key, ids),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [rows.index(chosen)]}} if chosen in rows else None,
+    )
+    if pages > 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            first = (page - 1) * _PAGE_ROWS + 1
+            last = first + len(rows) - 1
+            st.caption(
+                f"{number(first)}–{number(last)} of {number(len(order))} episodes, those that move most first",
+                width="content",
+            )
+            st.space("stretch")
+            st.pagination(pages, default=first_page, key=pager)
+
+
+def _pick_row(key: str, ids: Sequence[str]) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows and rows[0] < len(ids):
+        st.session_state[_EPISODE] = ids[rows[0]]
+
+
+def _frame(result: Rescored, rows: Sequence[int]) -> Styler:
+    """Numbers, which the browser sorts as such, shown as everywhere else."""
+    episodes = [result.episodes[at] for at in rows]
+    old, new = result.ranks_before[rows], result.ranks_after[rows]
+    table = pd.DataFrame(
+        {
+            "open": [f"/episode?id={quote(episode.id, safe='')}" for episode in episodes],
+            "policy": [policy_of(episode) for episode in episodes],
+            "world": [world_in_words(episode) for episode in episodes],
+            "achievements": [episode.n_achievements for episode in episodes],
+            "before": result.before.returns[rows],
+            "after": result.after.returns[rows],
+            "change": result.changes[rows],
+            "rank": [f"{number(one)} → {number(other)}" for one, other in zip(old, new, strict=True)],
+            "climbed": old - new,
+        }
+    )
+    style = table.style
+    style.format(dict.fromkeys(("before", "after", "change"), signed) | {"climbed": lambda places: signed(places, 0)})
+    return style
+
+
+def _as_table(result: Rescored) -> Table:
+    heading = ("episode", "policy", "seed", "achievements", "before", "now", "rank before", "rank now")
+    return [
+        heading,
+        *(
+            (
+                episode.id,
+                episode.policy,
+                episode.seed,
+                episode.n_achievements,
+                float(result.before.returns[at]),
+                float(result.after.returns[at]),
+                int(result.ranks_before[at]),
+                int(result.ranks_after[at]),
+            )
+            for at, episode in enumerate(result.episodes)
+        ),
+    ]
+
+
+def _show_episode(result: Rescored, at: int, form: FormState) -> None:
+    episode = result.episodes[at]
+    with st.container(border=True, key="lab-mover"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("**The chosen episode**", width="content")
+            st.page_link("pages/episode.py", label="Open it →", query_params={"id": episode.id}, width="content")
+        st.text(
+            f"{named(episode)} on {world_in_words(episode)}, {achievements_in_words(episode)}: {_change(result, at)}"
+        )
+        show_why(result, (at,), form, "mover")

@@ -1,0 +1,174 @@
+"""Why returns change: what each component pays in one or two episodes, and the decisions that change most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.errors import CraftscopeError
+from pages.components import charts
+from pages.components.charts.download import Download, Table, file_name
+from pages.components.lab.shared.lab_text import (
+    achievements_in_words,
+    change_in_words,
+    from_to,
+    id_of,
+    named,
+    policy_of,
+)
+from pages.components.lab.what_if.charts import PaidEpisode, largest_parts, paid_parts, part_label, part_totals
+from pages.components.lab.what_if.rescored import Rescored
+from pages.components.rewards.form import can_set_weight, cell_in_words, set_weight, weight_of
+from pages.components.shared.form_state import FormState
+from pages.components.text.escape import escape, one_line, safe_text
+from pages.components.text.format import number, signed, words
+
+_MAX_DECISIONS = 6
+_MAX_WEIGHTS = 3
+_MAX_LINE_LENGTH = 200
+_LONGEST = 20_000  # decisions of an episode whose parts are added up at each edit: a tenth of a second each 4,000
+
+
+def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str) -> None:
+    """For one episode, or two side by side. form: the one whose weights can be changed here too."""
+    if any(result.episodes[at].n_decisions > _LONGEST for at in places):
+        st.info(f"Episodes of more than {number(_LONGEST)} decisions are not taken apart here.")
+        return
+    try:
+        paid = [_paid(result, at) for at in places]
+    except CraftscopeError as error:
+        st.error("What it earned in parts cannot be read.")
+        st.text(safe_text(str(error), 500))
+        return
+    alt = "; ".join(episode.title.replace("\n", ", ") for episode in paid)
+    download = Download(
+        file_name("rewards-by-component", *(id_of(result.episodes[at]) for at in places)),
+        lambda: _table(result, places, paid),
+    )
+    charts.show(paid_parts(paid, charts.theme()), key=f"lab-parts-{key}", alt=alt, download=download)
+    _offer_weights(result, paid, form)
+    st.markdown("**Decisions that change most**")
+    if result.changes_nothing:
+        st.caption("None changes: both sides pay the same.")
+        return
+    for column, at in zip(st.columns(len(places), gap="medium"), places, strict=True):
+        with column:
+            if len(places) > 1:
+                st.text(f"{named(result.episodes[at])}: {_change(result, at)}")
+            _list_decisions(result, at)
+
+
+def _paid(result: Rescored, at: int) -> PaidEpisode:
+    episode = result.episodes[at]
+    returns = from_to(result.before.returns[at], result.after.returns[at])
+    title = f"{policy_of(episode)}\n{achievements_in_words(episode)}\n{returns}"
+    return PaidEpisode(title, part_totals(result.parts_before(at)), part_totals(result.parts_after(at)))
+
+
+def _change(result: Rescored, at: int) -> str:
+    changed = result.n_changed(at)
+    return f"{signed(result.changes[at])} in {number(changed)} of {number(result.episodes[at].n_decisions)} decisions"
+
+
+def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormState) -> None:
+    """The numbers behind what pays most, to be changed right here."""
+    keys = [
+        (kind, name)
+        for kind, name in largest_parts(paid, most=20)
+        if can_set_weight(result.config.strategy, kind, name)
+    ][:_MAX_WEIGHTS]
+    if not keys:
+        return
+    st.caption(
+        "What pays most here, and what a unit of it pays. These are cells of the tables: change them here or there."
+    )
+    with st.container(key="lab-weights"):
+        for column, (kind, name) in zip(st.columns(_MAX_WEIGHTS), keys, strict=False):
+            value = float(weight_of(result.config, kind, name))
+            # The page holds nothing for such a field but what is typed into it: it begins with the table's value and
+            # is another field once that changes. One that comes back after it was away shows the table's value too.
+            field = form.key(f"pays_{kind}_{name}_{form.get(_edits_of(kind, name), 0)}_{value!r}")
+            form.put(field_of(kind, name), field)
+            column.number_input(
+                f"{words(name)}, {cell_in_words(kind)}",
+                value=value,
+                key=field,
+                step=0.01,
+                format="%g",
+                on_change=set_from_field,
+                args=(form, kind, name, field, value),
+            )
+
+
+def set_from_field(form: FormState, kind: str, name: str, field: str, began_with: float) -> None:
+    """Take over what was typed. A browser that has not heard yet that a field is gone reports what that held once more,
+    with whatever is edited next: this must not undo the edit, nor put another table in the place of the edited one."""
+    value = st.session_state.get(field)
+    if form.get(field_of(kind, name)) != field or value == began_with:
+        return
+    form.put(_edits_of(kind, name), form.get(_edits_of(kind, name), 0) + 1)
+    if value is not None:
+        set_weight(form, kind, name, float(value))
+
+
+def field_of(kind: str, name: str) -> str:
+    """Where it stands which field that is at present."""
+    return f"field_of_{kind}_{name}"
+
+
+def _edits_of(kind: str, name: str) -> str:
+    """Where it is counted how often that field was typed into: what it held then is never held again."""
+    return f"edits_of_{kind}_{name}"
+
+
+def _list_decisions(result: Rescored, at: int) -> None:
+    episode = result.episodes[at]
+    places = result.responsible(at, _MAX_DECISIONS)
+    if not places:
+        st.caption("No decision of it changes.")
+        return
+    first = result.stored.columns.decisions_of(at).start
+    before, after = result.parts_before(at), result.parts_after(at)
+    for index in places:
+        step = int(result.stored.columns.step_ends[first + index])
+        with st.container(gap=None, key=f"lab-decision-{at}-{index}"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.page_link(
+                    "pages/episode.py",
+                    label=f"Decision {number(index)}, step {number(step)} →",
+                    query_params={"id": episode.id, "step": str(step), "tab": "Ledger"},
+                    width="content",
+                )
+                st.text(
+                    from_to(float(result.before.rewards[first + index]), float(result.after.rewards[first + index]))
+                )
+            for line in change_in_words(before[index], after[index]):
+                st.caption(escape(one_line(line, _MAX_LINE_LENGTH)))
+    more = result.n_changed(at) - len(places)
+    if more > 0:
+        st.caption(f"… and {number(more)} more that change less")
+
+
+def _table(result: Rescored, places: Sequence[int], paid: Sequence[PaidEpisode]) -> Table:
+    """What the chart shows and, as rows of a spreadsheet go their own ways, in each of them whose it is."""
+    heading = ("episode", "policy", "seed", "kind", "component", "paid before", "pays now", "decisions")
+    rows: list[tuple[str | float | int, ...]] = [heading]
+    for at, parts in zip(places, paid, strict=True):
+        episode = result.episodes[at]
+        for key in largest_parts([parts], most=10_000):
+            before, after = parts.before.get(key), parts.after.get(key)
+            counted = max(total.decisions for total in (before, after) if total)
+            rows.append(
+                (
+                    episode.id,
+                    episode.policy,
+                    episode.seed,
+                    key[0],
+                    part_label(key),
+                    before.value if before else 0.0,
+                    after.value if after else 0.0,
+                    counted,
+                )
+            )
+    return rows

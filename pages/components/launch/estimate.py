@@ -1,0 +1,94 @@
+"""What a launch of the language-model policy will come to, on the launch page before it starts."""
+
+from __future__ import annotations
+
+from core.errors import InvalidConfig
+from core.params import read_params
+from core.plan import LaunchPlan
+from core.policies.llm import Estimate, LlmParams, estimate
+from core.policies.llm.estimate import ANSWER_TOKENS
+from core.policies.llm.prices import PRICE_VERSION
+from core.types import Budget
+from pages.components.text.format import number
+from pages.components.text.model_text import usd
+
+_BASIS = (
+    "Calls are episodes times decisions. Tokens are counted as a quarter of the characters of the system prompt, the "
+    f"tool, a typical observation and the decisions remembered, and {ANSWER_TOKENS} for an answer; a model that thinks "
+    "writes more. Prices that depend on what a server has cached are not thought of."
+)
+
+
+def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[Estimate, LlmParams] | None:
+    """The estimate with the parameters it is for; None where the policy asks no model."""
+    if plan.policy.name != "llm":
+        return None
+    try:
+        params = read_params(LlmParams, plan.policy.params, policy="llm")
+    except InvalidConfig:  # said beside the form
+        return None
+    return estimate(
+        params,
+        episodes=episodes,
+        decisions=plan.limits.max_decisions,
+        max_actions=plan.max_actions_per_call,
+    ), params
+
+
+def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]]:
+    """Label and value of what the summary says of it: what the budget leaves of it, where there is one."""
+    share = share_of_budget(plan.budget, estimated)
+    calls = round(estimated.calls * share)
+    by_calls = share == 1 or calls == plan.budget.max_calls
+    cost = None if estimated.cost_usd is None else estimated.cost_usd * share
+    rows = [
+        (
+            "Model calls, at most" if by_calls else "Model calls, about",
+            number(max(1, calls)) + (" (by the budget)" if share < 1 else ""),
+        ),
+        ("Tokens, about", f"{number(estimated.tokens_in * share)} in, {number(estimated.tokens_out * share)} out"),
+        ("Cost, about", usd(cost)),
+    ]
+    return rows if plan.budget.is_open else [*rows, ("Budget", budget_in_words(plan.budget))]
+
+
+def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> tuple[str, str]:
+    """A sentence below the summary, and what the figures are said from."""
+    if estimated.cost_usd is None:
+        said = "No price is known for this model at this server, so the cost is not known."
+        if plan.budget.max_cost_usd is not None:
+            said += " The budget in dollars cannot end this launch; limit calls or tokens instead."
+        basis = f"The price table is {PRICE_VERSION}. {_BASIS}"
+    else:
+        said = "A rough estimate, if every episode uses all its decisions."
+        basis = f"{_BASIS} Prices are those of {PRICE_VERSION}."
+    if share_of_budget(plan.budget, estimated) < 1:
+        said += (
+            f" The budget ends the launch early; without it there would be {number(estimated.calls)} calls. Episodes "
+            "that play at once may each make one call more."
+        )
+    if params.on_bad_call == "retry":
+        said += f" Each decision may ask {params.ask_again} times more."
+    return said, basis
+
+
+def share_of_budget(budget: Budget, estimated: Estimate) -> float:
+    """How much of the estimate the budget lets happen, 1 for all of it."""
+    limits = (
+        (budget.max_calls, estimated.calls),
+        (budget.max_tokens, estimated.tokens),
+        (budget.max_cost_usd, estimated.cost_usd),
+    )
+    return min([1.0, *(limit / wanted for limit, wanted in limits if limit is not None and wanted)])
+
+
+def budget_in_words(budget: Budget) -> str:
+    """`100 calls, 50,000 tokens, 1.00 USD`; what is open is left out."""
+    parts = []
+    if budget.max_calls is not None:
+        parts.append(f"{number(budget.max_calls)} call{'' if budget.max_calls == 1 else 's'}")
+    if budget.max_tokens is not None:
+        parts.append(f"{number(budget.max_tokens)} tokens")
+    if budget.max_cost_usd is not None:
+        parts.append(usd(budget.max_cost_usd))
+    return ", ".join(parts) or "no limit"

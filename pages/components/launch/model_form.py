@@ -1,0 +1,202 @@
+"""The settings of the language-model policy: where it asks, how, what it is told, and what it may come to.
+
+Keys are named here and never shown: of a variable is said only whether it is set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields
+from typing import Any
+
+import streamlit as st
+
+from core.errors import InvalidConfig
+from core.params import read_params
+from core.policies.llm import LlmParams, Trial, try_connection
+from core.policies.llm.endpoint import checked_key_name
+from core.policies.llm.prompt import default_system_prompt
+from core.settings import secret
+from core.types import Budget
+from pages.components.launch.connection import keep_key_with_its_server, why_key_is_asked_for_again
+from pages.components.launch.profile_picker import profile_picker
+from pages.components.launch.state import LAUNCH, PREFIX, keep
+from pages.components.shared.param_field import param_field
+from pages.components.shared.problem import show_problem
+from pages.components.text.escape import safe_text
+from pages.components.text.model_text import tokens
+
+_FIELDS: dict[str, Field[Any]] = {spec.name: spec for spec in fields(LlmParams)}
+_SEES = {"text": "Text", "picture": "A picture", "both": "Text and a picture"}
+_ON_BAD_CALL = {"stop": "Stop the episode", "retry": "Ask again, then stop", "noop": "Do nothing for a step, go on"}
+_PROMPT = f"{PREFIX}llm_prompt"
+_PROMPT_DEFAULT = f"{PREFIX}llm_prompt_default"
+_TRIAL = f"{PREFIX}llm_trial"
+
+
+def model_settings() -> dict[str, Any]:
+    """Draw the settings; parameters of the policy, not yet checked."""
+    params: dict[str, Any] = {}
+    st.markdown("**Connection**")
+    params["profile"] = profile_picker()
+    params["key_for"] = keep_key_with_its_server()
+    url, model = st.columns([3, 2])
+    with url:
+        params["base_url"] = _field("base_url", placeholder="https://api.openai.com/v1 or http://127.0.0.1:8080")
+    with model:
+        params["model"] = _field("model", placeholder="such as gpt-4o-mini")
+    key_name, note = st.columns([3, 2], vertical_alignment="bottom")
+    with key_name:
+        params["key_name"] = _field("key_name", placeholder="OPENAI_API_KEY; empty where the server wants none")
+    with note, st.container(key="launch-key-note"):
+        _say_whether_set(params["key_name"])
+    if why := why_key_is_asked_for_again():
+        show_problem("The key is asked for again", "", why, colour="orange")
+    trial_place = st.container()
+    st.markdown("**Sampling**")
+    _row(params, "temperature", "top_p", "max_tokens")
+    st.markdown("**What the model is told**")
+    sees, history = st.columns(2)
+    with sees:
+        params["observe"] = _field("observe", labels=_SEES)
+    with history:
+        params["history"] = _field("history")
+    params["system_prompt"] = _system_prompt()
+    params["extra"] = _field("extra", height=68, placeholder='{"reasoning_effort": "low"}')
+    st.markdown("**When a call goes wrong**")
+    bad, again = st.columns(2)
+    with bad:
+        params["on_bad_call"] = _field("on_bad_call", labels=_ON_BAD_CALL)
+    with again:
+        params["ask_again"] = _field("ask_again", disabled=params["on_bad_call"] != "retry")
+    retries, seconds = st.columns(2)
+    with retries:
+        params["http_retries"] = _field("http_retries")
+    with seconds:
+        params["call_timeout_s"] = _field("call_timeout_s", format="%.0f", step=10.0)
+    with trial_place:
+        _trial_button(params)
+    return params
+
+
+def what_is_missing(params: dict[str, Any]) -> str:
+    """What has to be filled in before anything can be said of the rest; empty where nothing has."""
+    names = {"base_url": "the base URL of its server", "model": "a model"}
+    missing = [words for name, words in names.items() if not params[name].strip()]
+    return f"To begin with, give {' and '.join(missing)}, or pick a connection profile." if missing else ""
+
+
+def budget_form() -> Budget:
+    """Draw the budget; an empty field leaves its part open."""
+    st.markdown("**Budget of this launch**")
+    row = st.columns(3)
+    calls = row[0].number_input(
+        "Calls, at most", min_value=1, value=None, key=keep("budget_calls", None), step=10, placeholder="no limit",
+        persist_state="session",
+    )  # fmt: skip
+    most_tokens = row[1].number_input(
+        "Tokens, at most", min_value=1, value=None, key=keep("budget_tokens", None), step=1_000, placeholder="no limit",
+        persist_state="session",
+    )  # fmt: skip
+    dollars = row[2].number_input(
+        "US dollars, at most", min_value=0.0001, value=None, key=keep("budget_usd", None), step=0.1, format="%.4f",
+        placeholder="no limit", persist_state="session",
+    )  # fmt: skip
+    st.caption(
+        "Over all episodes of the launch together. It is looked at before each call, so what is under way when it is "
+        "reached still counts on top. Tokens are what the server counts: one that counts none is held by calls only. "
+        "An episode that the budget ends keeps what it has."
+    )
+    return Budget(calls, most_tokens, dollars)
+
+
+def _field(name: str, **more: Any) -> Any:
+    return param_field(LAUNCH, "llm", _FIELDS[name], **more)
+
+
+def _row(params: dict[str, Any], *names: str) -> None:
+    for column, name in zip(st.columns(len(names)), names, strict=True):
+        with column:
+            params[name] = _field(name)
+
+
+def _say_whether_set(name: str) -> None:
+    """Whether the variable is set where the dashboard runs. Its name is not repeated: it may be a key by mistake."""
+    try:
+        checked_key_name(name)
+    except InvalidConfig:
+        st.caption("That is no name of a variable.")
+        return
+    if not name:
+        st.caption("No key is sent.")
+    elif secret(name):
+        st.badge("✓ set here", color="green", help="The variable or secret of this name holds a key where this runs")
+    else:
+        st.badge(
+            "✕ not set here",
+            color="orange",
+            help="Set the environment variable, or the Streamlit secret of this name, where the dashboard runs. "
+            "Episodes would end at once without it.",
+        )
+
+
+def _system_prompt() -> str:
+    """The default stands in the field, to be edited; it is stored as empty, as long as nobody did."""
+    default = default_system_prompt(int(st.session_state[keep("max_actions", 5)]))
+    if st.session_state.get(_PROMPT, None) in (None, "", st.session_state.get(_PROMPT_DEFAULT)):
+        st.session_state[_PROMPT] = default
+    st.session_state[_PROMPT_DEFAULT] = default
+    text = st.text_area(
+        _FIELDS["system_prompt"].metadata["label"],
+        key=_PROMPT,
+        persist_state="session",
+        height=200,
+        help="At first the rules of the game, made from the game's own data and the number of actions of a call. "
+        "Emptied, it is those again.",
+    )
+    if text == default:
+        st.caption(f"The default: the rules of the game, about {tokens(len(text) // 4)} tokens.")
+        return ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"A prompt of your own, about {tokens(len(text) // 4)} tokens.", width="content")
+        st.button("Back to the default", key=f"{PREFIX}llm_prompt_back", on_click=_back_to_default, type="tertiary")
+    return text
+
+
+def _back_to_default() -> None:
+    st.session_state[_PROMPT] = None
+
+
+def _trial_button(params: dict[str, Any]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if st.button(
+            "Test connection",
+            key=f"{PREFIX}llm_try",
+            help="One tiny call, at most some 15 seconds. It may cost a fraction of a cent.",
+        ):
+            with st.spinner("Asking…"):
+                st.session_state[_TRIAL] = (_asked(params), _try(params))
+        asked, trial = st.session_state.get(_TRIAL, (None, None))
+        if trial is None:
+            return
+        if asked != _asked(params):
+            st.caption("Changed since it was tested.", width="content")
+            return
+        if trial.ok:
+            st.badge("✓ works", color="green")
+        elif trial.reached:
+            st.badge("answers, but", color="orange")
+        else:
+            st.badge("✕ does not work", color="red")
+    st.text(safe_text(trial.sentence, 1_000))
+
+
+def _asked(params: dict[str, Any]) -> dict[str, Any]:
+    """What a trial depends on."""
+    return {name: params[name] for name in ("base_url", "model", "key_name", "temperature", "top_p", "extra")}
+
+
+def _try(params: dict[str, Any]) -> Trial:
+    try:
+        return try_connection(read_params(LlmParams, params, policy="llm"))
+    except InvalidConfig as error:
+        return Trial(False, False, str(error))

@@ -1,0 +1,96 @@
+"""Connection profiles on the launch form: fill it from one, keep what it says as one, forget one. Never a key."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import InvalidConfig, StoreError
+from core.policies.llm.endpoint import checked_key_name, endpoint_of
+from core.types import ModelProfile
+from pages.components.launch.connection import connection_of, fill_connection
+from pages.components.launch.state import PREFIX, PROFILE_OF_LINK, keep
+from pages.components.shared.state import store
+from pages.components.text.escape import one_line, safe_text
+
+_PARAM = f"{PREFIX}param_llm_"
+_MAX_NAME_LENGTH = 60
+_SAID = f"{PREFIX}profile_said"
+
+
+def profile_picker() -> str:
+    """Draw it. The name of the profile that the connection below is filled from; empty where it says something else."""
+    profiles = {profile.name: profile for profile in store().model_profiles()}
+    key = keep("param_llm_profile", "")
+    if (linked := st.session_state.pop(PROFILE_OF_LINK, None)) is not None:
+        fill_connection(profiles.get(linked, ModelProfile("", "", "")))
+    if st.session_state[key] not in profiles:  # forgotten meanwhile, here or elsewhere
+        st.session_state[key] = ""
+    picker, save, forget = st.columns([4, 1.5, 1.5], vertical_alignment="bottom")
+    name = picker.selectbox(
+        "Connection profile",
+        ["", *profiles],
+        format_func=lambda name: (
+            one_line(name, _MAX_NAME_LENGTH) or ("as typed below" if profiles else "none saved yet")
+        ),
+        key=key,
+        persist_state="session",
+        on_change=lambda: _fill(profiles.get(st.session_state[key])),
+        help="Base URL, model and the name of the key's variable, kept for the next launch. Keys are never stored.",
+    )
+    with save.popover("Save…", width="stretch"):
+        _save_form()
+    forget.button(
+        "Delete",
+        key=f"{PREFIX}profile_delete",
+        on_click=_forget,
+        args=(name,),
+        disabled=not name,
+        width="stretch",
+        help="Forget this profile. Episodes keep what they were played with.",
+    )
+    if said := st.session_state.pop(_SAID, None):
+        st.text(safe_text(said, 300))
+    if not name:
+        return ""
+    if connection_of(name) == profiles[name]:
+        return name
+    st.caption("The fields below have been changed since they were filled from this profile.")
+    return ""
+
+
+def _fill(profile: ModelProfile | None) -> None:
+    if profile is not None:
+        fill_connection(profile)
+
+
+def _save_form() -> None:
+    st.text_input("Name", key=f"{PREFIX}profile_name", max_chars=_MAX_NAME_LENGTH, placeholder="such as: local llama")
+    st.button("Save the connection", key=f"{PREFIX}profile_save", on_click=_save, type="primary")
+    st.caption("A profile of that name is replaced.")
+
+
+def _save() -> None:
+    name = " ".join(str(st.session_state[f"{PREFIX}profile_name"]).split())
+    if not name:
+        st.session_state[_SAID] = "Nothing was saved: give the profile a name."
+        return
+    profile = connection_of(name)
+    try:
+        endpoint_of(profile.base_url)
+        checked_key_name(profile.key_name)  # a key that was typed in its place must not be kept
+        store().save_model_profile(profile)
+    except (InvalidConfig, StoreError) as error:
+        st.session_state[_SAID] = f"Nothing was saved. {error}"
+        return
+    st.session_state[f"{_PARAM}profile"] = name
+    st.session_state[_SAID] = "The profile is saved."
+
+
+def _forget(name: str) -> None:
+    try:
+        store().delete_model_profile(name)
+    except StoreError as error:
+        st.session_state[_SAID] = f"It was not deleted. {error}"
+        return
+    st.session_state[f"{_PARAM}profile"] = ""
+    st.session_state[_SAID] = "The profile is deleted."

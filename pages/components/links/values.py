@@ -1,0 +1,76 @@
+"""Values in links: read from the text of an address, and written into it. Readers raise ValueError, with a sentence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import quote_plus
+
+from core.errors import did_you_mean
+from core.params import Integer, Kind, OneOf, Text
+
+MOST: Final = 1_000_000_000
+"""No field of a form takes more, and no browser counts beyond 2**53."""
+
+_MAX_CHARACTERS = 6_000  # of one value, as it is written in an address; servers take some 8,000 or more of them all
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+def one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
+    """Reads one of these names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"there is none of that name{did_you_mean(text, names) or '.'}")
+        return text
+
+    return read
+
+
+def whole(text: str) -> int:
+    """Reads a whole number."""
+    # int() would also read digits of other scripts, spaces and underscores.
+    if not _WHOLE.fullmatch(text) or abs(int(text)) > MOST:
+        raise ValueError(f"it is not a whole number in the digits 0-9, at most {MOST:,}.")
+    return int(text)
+
+
+def any_number(text: str) -> float:
+    """Reads a finite number."""
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= MOST:  # false for NaN too
+        raise ValueError(f"it is not a number, at most {MOST:,}.")
+    return value
+
+
+def reader_of(kind: Kind) -> Callable[[str], Any]:
+    """Reads a parameter."""
+    if isinstance(kind, OneOf):
+        return one_of(dict.fromkeys(kind.names))
+    read: Callable[[str], Any] = str if isinstance(kind, Text) else whole if isinstance(kind, Integer) else any_number
+
+    def within(text: str) -> Any:
+        value = kind.read(read(text))
+        if value is None:
+            raise ValueError(f"it is not {kind}.")
+        return value
+
+    return within
+
+
+def in_link(value: Any) -> str:
+    """As short as it can be without becoming another value."""
+    if not isinstance(value, float):
+        return str(value)
+    short_one = f"{value:g}"
+    return short_one if float(short_one) == value else repr(value)
+
+
+def fits(text: str) -> bool:
+    """Whether an address can hold it."""
+    return len(text) <= _MAX_CHARACTERS and len(quote_plus(text, errors="replace")) <= _MAX_CHARACTERS

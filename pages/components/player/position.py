@@ -1,0 +1,72 @@
+"""Where each episode was left off, and moving the player from Python. Kept in the session only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.store import DecisionSummary
+from pages.components.player import Seek
+from pages.components.player.cursor import Cursor, frame_from_text, frame_of_decision
+
+_REMEMBERED_ADDRESSES = 50
+
+
+def remember_frame(episode_id: str, frame: int) -> None:
+    """Take down the frame that is shown; it is also what the address says from now on."""
+    st.session_state[f"frame:{episode_id}"] = frame
+    written: list[str] = st.session_state.setdefault(f"written:{episode_id}", [])
+    written.append(str(frame))
+    del written[:-_REMEMBERED_ADDRESSES]
+
+
+def last_frame(episode_id: str) -> int:
+    """Where the episode was left off; 0 where it was not opened yet."""
+    return st.session_state.get(f"frame:{episode_id}", 0)
+
+
+def follow_address(episode_id: str, frames: int) -> str:
+    """Go where the address says, if somebody changed it. Gives back what is wrong with it, or an empty sentence."""
+    text = st.query_params.get("step")
+    seen_key = f"address:{episode_id}"
+    is_ours = text in st.session_state.get(f"written:{episode_id}", ())
+    frame, problem = frame_from_text(text, frames)
+    if frame is not None and text != st.session_state.get(seen_key) and not (is_ours and seen_key in st.session_state):
+        st.session_state[f"frame:{episode_id}"] = frame
+        _seek(episode_id, frame)
+    st.session_state[seen_key] = text
+    return problem
+
+
+def seek_of(episode_id: str) -> Seek | None:
+    """What to hand to the player as `seek`."""
+    return st.session_state.get(f"seek:{episode_id}")
+
+
+def picked_of(episode_id: str) -> Cursor | None:
+    """What the reader chose last with the decision selector."""
+    return st.session_state.get(f"picked:{episode_id}")
+
+
+def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index: int) -> None:
+    """Move the player to what a decision led to. Before the first is the world after reset, after the last the last."""
+    if not decisions:
+        return
+    if index < 0:
+        go_to_frame(episode_id, Cursor(0, 0))
+        return
+    index = min(index, len(decisions) - 1)
+    go_to_frame(episode_id, Cursor(frame_of_decision(decisions[index]), index))
+
+
+def go_to_frame(episode_id: str, cursor: Cursor) -> None:
+    """Move the player to a frame, and the panels to the decision that is picked with it."""
+    st.session_state[f"picked:{episode_id}"] = cursor
+    st.session_state[f"frame:{episode_id}"] = cursor.frame  # where a player begins that is not there yet
+    _seek(episode_id, cursor.frame)
+
+
+def _seek(episode_id: str, frame: int) -> None:
+    last = seek_of(episode_id)
+    st.session_state[f"seek:{episode_id}"] = Seek(step=frame, nonce=(last["nonce"] if last else 0) + 1)

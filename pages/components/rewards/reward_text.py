@@ -1,0 +1,118 @@
+"""Reward configurations in words. Plain text with names as they were given: show it with `st.text`, or escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from core.rewards import STRATEGIES
+from core.types import RewardConfig
+from pages.components.text.format import exact, words
+
+
+def strategy_label(config: RewardConfig) -> str:
+    """What its strategy is called."""
+    kind = STRATEGIES.get(config.strategy)
+    return kind.label if kind else config.strategy
+
+
+def reward_in_words(config: RewardConfig) -> str:
+    """A configuration in a few words: `Per achievement, λ 1 (0 counts as 1)`; `off` where it pays nothing."""
+    if not config.is_active:
+        return "off"
+    given = "" if config.indicator_lambda else " (0 counts as 1)"
+    return f"{strategy_label(config)}, λ {exact(config.effective_lambda)}{given}"
+
+
+def differences(old: RewardConfig, new: RewardConfig) -> tuple[str, ...]:
+    """What `new` pays differently, one short line each: `collect drink, each time pays: 0.06 → 0`.
+
+    Values that mean the same (an empty cell and the default typed into it) are no difference.
+    """
+    return tuple(_differences(old, new))
+
+
+def _differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
+    if old.is_active != new.is_active:
+        yield f"shaping: {_on(old)} → {_on(new)}"
+    if old.strategy != new.strategy:
+        yield f"strategy: {strategy_label(old)} → {strategy_label(new)}"
+    if old.effective_lambda != new.effective_lambda:
+        yield f"λ: {exact(old.effective_lambda)} → {exact(new.effective_lambda)}"
+    if old.step_beta != new.step_beta:
+        yield f"step beta: {exact(old.step_beta)} → {exact(new.step_beta)}"
+    if old.strategy == new.strategy:
+        yield from _changed("", old.params, new.params, lambda config, name: config.params.get(name), old, new)
+    if _uses_tables(old) or _uses_tables(new):
+        yield from _table_differences(old, new)
+
+
+def _uses_tables(config: RewardConfig) -> bool:
+    kind = STRATEGIES.get(config.strategy)
+    return kind is not None and kind.uses_tables
+
+
+def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
+    yield from _changed(
+        ", unlock pays", old.weights, new.weights, lambda config, name: config.weights.get(name, 1.0), old, new
+    )
+    yield from _changed(
+        ", at most, times",
+        old.k_limits,
+        new.k_limits,
+        lambda config, name: _limit(config.k_limits.get(name, 1)),
+        old,
+        new,
+    )
+    yield from _changed(
+        ", each time pays",
+        old.achievement_count_weights,
+        new.achievement_count_weights,
+        lambda config, name: config.achievement_count_weights.get(name, config.default_achievement_count_weight),
+        old,
+        new,
+    )
+    yield from _changed(
+        ", each point more pays",
+        old.inventory_weights,
+        new.inventory_weights,
+        lambda config, name: config.inventory_weights.get(name, config.default_inventory_weight),
+        old,
+        new,
+    )
+    if old.default_achievement_count_weight != new.default_achievement_count_weight:
+        yield (
+            f"any other achievement, each time: {exact(old.default_achievement_count_weight)} → "
+            f"{exact(new.default_achievement_count_weight)}"
+        )
+    if old.default_inventory_weight != new.default_inventory_weight:
+        yield (
+            f"any other inventory entry, each point more: {exact(old.default_inventory_weight)} → "
+            f"{exact(new.default_inventory_weight)}"
+        )
+
+
+def _changed(
+    what: str,
+    old_names: dict[str, Any],
+    new_names: dict[str, Any],
+    value: Callable[[RewardConfig, str], Any],
+    old: RewardConfig,
+    new: RewardConfig,
+) -> Iterator[str]:
+    for name in dict.fromkeys((*old_names, *new_names)):
+        before, after = value(old, name), value(new, name)
+        if before != after:
+            yield f"{words(name)}{what}: {_value(before)} → {_value(after)}"
+
+
+def _on(config: RewardConfig) -> str:
+    return "on" if config.is_active else "off"
+
+
+def _limit(limit: int) -> int | str:
+    return limit if limit > 0 else "no limit"
+
+
+def _value(value: object) -> str:
+    return exact(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,156 @@
+"""What the reward form is filled from: the defaults, a configuration saved under a name, what a run was played with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import streamlit as st
+
+from core.env.rules import ACHIEVEMENTS, ITEMS
+from core.errors import InvalidReward, StoreCorrupt, StoreError
+from core.rewards import checked, from_document
+from core.store import EpisodeFilter, SavedReward
+from core.types import RewardConfig
+from pages.components.rewards.form import DEFAULT, fill_reward_form
+from pages.components.rewards.reward_text import reward_in_words
+from pages.components.shared.corrupt_rows import show_corrupt_rewards
+from pages.components.shared.form_state import FormState
+from pages.components.shared.state import store
+from pages.components.text.escape import one_line, safe_text
+from pages.components.text.format import short_id, when
+
+DEFAULTS: Final = "defaults"
+IMPORTED: Final = "imported"
+FROM_LAB: Final = "lab"
+LINKED: Final = "link"
+_FORGOTTEN: Final = "forgotten"
+_NO_OPTIONS: Final = {
+    IMPORTED: "Imported JSON",
+    FROM_LAB: "As tried in the Lab",
+    LINKED: "The link",
+    _FORGOTTEN: "A configuration that is deleted",
+}
+
+_SAVED, _RUN, _EPISODE = "saved:", "run:", "episode:"
+_FIELD: Final = "start"
+_TROUBLE: Final = "start_trouble"
+_MAX_NAME_LENGTH = 60
+_MAX_RUNS = 30
+_MAX_SENTENCE_LENGTH = 500
+
+
+def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs: bool = False) -> str:
+    """Draw it; the name of the saved configuration that was picked, or an empty one.
+
+    saved: by name. with_runs: offer also what the newest runs were played with.
+    """
+    options = {DEFAULTS: "The defaults"}
+    options |= {_SAVED + name: f"Saved: {one_line(name, _MAX_NAME_LENGTH)}" for name in saved}
+    if with_runs:
+        options |= _runs()
+    current = form.get(_FIELD, DEFAULTS)
+    if current.startswith(_EPISODE):
+        options = {current: f"Episode {one_line(short_id(current.removeprefix(_EPISODE)), 8)}"} | options
+    elif current not in options:
+        if current not in _NO_OPTIONS:  # forgotten meanwhile, here or elsewhere; the form goes on saying it
+            current = _FORGOTTEN
+            form.put(_FIELD, current)
+        options = {current: _NO_OPTIONS[current]} | options
+    chosen = st.selectbox(
+        "Start from",
+        list(options),
+        format_func=lambda key: options.get(key) or key,
+        key=form.keep(_FIELD, DEFAULTS),
+        persist_state="session",
+        on_change=_start,
+        args=(form,),
+        help="Fills the form. What it was filled from stays as it is.",
+    )
+    if trouble := form.get(_TROUBLE):
+        st.error("This cannot be started from.")
+        st.text(safe_text(trouble, _MAX_SENTENCE_LENGTH))
+    show_corrupt_rewards(store().unreadable_rewards(), form.key("damaged_rewards"))
+    return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
+
+
+def start_from(form: FormState, config: RewardConfig, origin: str) -> None:
+    """Fill the form; call it before the form is drawn, or in a callback. origin: `IMPORTED`, say, or `saved_as`."""
+    form.put(_TROUBLE, "")
+    form.put(_FIELD, origin)
+    fill_reward_form(form, config)
+
+
+def start_from_link(form: FormState, config: RewardConfig) -> None:
+    """Fill the form with what a link says, a checked configuration. One that is saved goes by its name."""
+    if config == checked(DEFAULT):
+        origin = DEFAULTS
+    else:
+        origin = next((saved_as(saved.name) for saved in store().saved_rewards() if saved.config == config), LINKED)
+    start_from(form, config, origin)
+
+
+def config_in(text: str) -> RewardConfig:
+    """The checked configuration of a trainer's JSON or of a link. Names that somebody saved here are taken beside
+    Crafter's own, so that what the Lab gives it takes again. Raises InvalidReward."""
+    saved = [entry.config for entry in store().saved_rewards()]
+    achievements, items = [*ACHIEVEMENTS], [*ITEMS]
+    for config in saved:
+        achievements += [*config.weights, *config.k_limits, *config.achievement_count_weights]
+        items += config.inventory_weights
+    return from_document(text, achievements=dict.fromkeys(achievements), items=dict.fromkeys(items))
+
+
+def saved_as(name: str) -> str:
+    """The origin of what is saved under a name."""
+    return _SAVED + name
+
+
+def origin_of(form: FormState) -> str:
+    """What the form was filled from last."""
+    return form.get(_FIELD, DEFAULTS)
+
+
+def start_from_episode(form: FormState, episode_id: str) -> None:
+    """Fill the form with what an episode was played with. Raises StoreError, InvalidReward."""
+    start_from(form, checked(store().episode(episode_id).spec.reward), _EPISODE + episode_id)
+
+
+def _runs() -> dict[str, str]:
+    return {
+        _RUN + run.id: f"Run: {one_line(run.name, _MAX_NAME_LENGTH) or short_id(run.id)} · {when(run.created_at)}"
+        for run in store().runs(limit=_MAX_RUNS)
+        if run.n_episodes
+    }
+
+
+def _start(form: FormState) -> None:
+    """Fill the form from what was picked; what stands in the way is said instead."""
+    chosen = form.get(_FIELD)
+    form.put(_TROUBLE, "")
+    try:
+        fill_reward_form(form, _config_of(chosen))
+    except (StoreError, InvalidReward, KeyError) as error:
+        gone = "It has been deleted meanwhile." if isinstance(error, KeyError) else str(error)
+        form.put(_TROUBLE, gone)
+
+
+def _config_of(chosen: str) -> RewardConfig:
+    """Raises StoreError, InvalidReward, and KeyError for what is saved no longer."""
+    if chosen.startswith(_SAVED):
+        saved = {entry.name: entry.config for entry in store().saved_rewards()}
+        return checked(saved[chosen.removeprefix(_SAVED)])
+    if chosen.startswith(_RUN):
+        page = store().episodes(EpisodeFilter(run_id=chosen.removeprefix(_RUN)))
+        if not page.rows and page.unreadable:
+            raise StoreCorrupt(page.unreadable[0].problem)
+        return checked(page.rows[0].spec.reward) if page.rows else DEFAULT
+    if chosen.startswith(_EPISODE):
+        return checked(store().episode(chosen.removeprefix(_EPISODE)).spec.reward)
+    return DEFAULT  # what was brought along is offered only while the form says it
+
+
+def described(entry: SavedReward) -> str:
+    """What a saved configuration is, in a line."""
+    kept = f" · returns of {entry.n_scored:,} episodes are kept" if entry.n_scored else ""
+    return f"{reward_in_words(entry.config)} · saved {when(entry.saved_at)}{kept}"

@@ -1,0 +1,310 @@
+"""Episodes of a run while they are played: cards with the current frame, and compact rows."""
+
+from __future__ import annotations
+
+import html
+import io
+from dataclasses import dataclass
+
+import streamlit as st
+from PIL import Image
+
+from core import jobs
+from core.env.render import draw_scene
+from core.env.rules import ACHIEVEMENTS
+from core.errors import StoreError, UnknownEpisode
+from core.store import EpisodeSpent, EpisodeSummary, TraceStore
+from core.types import EpisodeStatus
+from pages.components.player.cursor import Cursor
+from pages.components.player.position import go_to_frame, remember_frame
+from pages.components.run.model_cards import is_of_a_model, show_last_decision, spent_figures
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import number, reason_in_words, signed, status_badge, words
+
+_CELL_PX = 32  # twice the textures' size
+_LARGE_CELL_PX = 48
+_SAID = "run-said"
+_MAX_PX = 640
+_MAX_REASON_LENGTH = 160
+_MAX_FAILURE_LENGTH = 400
+_ROW_WIDTHS = (1.2, 2.0, 2.7, 1.1, 1.25, 1.0, 1.5)
+
+
+def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
+    """Which episodes have a card. An episode keeps its place until it is over and another one is being played.
+
+    places: how many cards there are. shown_before: ids of the last drawing, changed to those of this one.
+    """
+    by_id = {row.id: row for row in rows}
+    places = min(places, len(rows))
+    ids = [id_ for id_ in shown_before if id_ in by_id][:places]
+    waiting = [row.id for row in rows if row.status is EpisodeStatus.RUNNING and row.id not in ids]
+    for index, id_ in enumerate(ids):
+        if waiting and by_id[id_].status is not EpisodeStatus.RUNNING:
+            ids[index] = waiting.pop(0)
+    for id_ in (*waiting, *by_id):
+        if len(ids) < places and id_ not in ids:
+            ids.append(id_)
+    shown_before[:] = ids
+    return [by_id[id_] for id_ in ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a rollout had played when one of its episodes stood where it stands now: what the caps count."""
+
+    steps: int
+    decisions: int
+
+
+def played_by(rows: tuple[EpisodeSummary, ...]) -> dict[str, Played]:
+    """For each episode of a run, by its id. A rollout that goes on in further worlds has several; they add up."""
+    so_far: dict[tuple[int, int], Played] = {}
+    found: dict[str, Played] = {}
+    for row in sorted(rows, key=lambda row: row.world_episode):
+        before = so_far.get((row.seed, row.group_index), Played(0, 0))
+        now = Played(before.steps + row.n_steps, before.decisions + row.n_decisions)
+        found[row.id] = so_far[row.seed, row.group_index] = now
+    return found
+
+
+def prepare_frames(rows: list[EpisodeSummary], *, alone: bool) -> None:
+    """Draw the cards' frames before anything of the page is, so that its head and its cards come together."""
+    for row in rows:
+        _newest_frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
+
+
+def episode_card(
+    row: EpisodeSummary, per_seed: int, played: Played, *, spent: EpisodeSpent | None = None, alone: bool = False
+) -> None:
+    """One episode with its current frame.
+
+    spent: on its model calls, where its policy asks a model. alone: it has the page's whole width.
+    """
+    with st.container(border=True, key=f"card-{row.id}"):
+        left, right = st.columns([2, 3] if alone else [5, 6], vertical_alignment="top")
+        with left.container(key=f"frame-{row.id}"):
+            _show_frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
+        with right:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"**{episode_name(row, per_seed)}**", width="content")
+                st.space("stretch")
+                _badge(row)
+            _show_progress(row, played)
+            st.html(_figures(row, spent))
+            if row.error is not None:
+                _show_failure(row)
+            elif spent is not None:
+                show_last_decision(row)
+            st.html(_all_achievements(row) if alone else _newest_unlocks(row))
+            with st.container(horizontal=True, vertical_alignment="center", key=f"actions-{row.id}"):
+                _open_link(row)
+                _stop_button(row, "card")
+                if row.status.is_over and row.error is None:
+                    st.caption(escape(one_line(_why(row), _MAX_REASON_LENGTH)))
+
+
+def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
+    """One episode in a line."""
+    with st.container(key=f"row-{row.id}"):
+        cells = st.columns(_ROW_WIDTHS, vertical_alignment="center")
+        cells[0].html(f'<div class="cs-cell">{episode_name(row, per_seed)}</div>')
+        with cells[1]:
+            _badge(row)
+        with cells[2]:
+            _show_progress(row, played)
+        values = (signed(row.env_return), signed(row.shaped_return), f"{len(row.achievements)} / {len(ACHIEVEMENTS)}")
+        for cell, value in zip(cells[3:6], values, strict=True):
+            cell.html(f'<div class="cs-cell cs-end">{value}</div>')
+        with (
+            cells[6],
+            st.container(
+                horizontal=True, horizontal_alignment="right", vertical_alignment="center", key=f"ways-{row.id}"
+            ),
+        ):
+            _open_link(row)
+            _stop_button(row, "row")
+
+
+def row_headings() -> None:
+    """What the columns of `episode_row` are."""
+    cells = st.columns(_ROW_WIDTHS, vertical_alignment="bottom")
+    names = ("Episode", "Status", "Progress", "Env return", "Shaped return", "Achieved", "")
+    for cell, name, end in zip(cells, names, (False, False, False, True, True, True, True), strict=True):
+        cell.html(f'<div class="cs-cell cs-muted{" cs-end" if end else ""}">{name}</div>')
+
+
+def episode_name(row: EpisodeSummary, per_seed: int) -> str:
+    """Which episode of the run it is: `Seed 42`, `Seed 42 · 2 of 3`, `Seed 42 · world 2`."""
+    parts = [f"Seed {row.seed}"]
+    if per_seed > 1:
+        parts.append(f"{row.group_index + 1} of {per_seed}")
+    if row.world_episode > 1:
+        parts.append(f"world {row.world_episode}")
+    return " · ".join(parts)
+
+
+def _badge(row: EpisodeSummary) -> None:
+    if row.status is EpisodeStatus.RUNNING and row.stop_requested:
+        st.badge("◼ stopping", color="orange")
+        return
+    text, colour = status_badge(row.status, row.stop_reason)
+    why = escape(_why(row)) if row.status.is_over else None
+    st.badge(text, color=colour, help=why)  # pyright: ignore[reportArgumentType]
+
+
+def _why(row: EpisodeSummary) -> str:
+    sentence = _ended(row)
+    return f"{sentence} {row.error.detail}" if row.error else sentence
+
+
+def _ended(row: EpisodeSummary) -> str:
+    reason = reason_in_words(row.stop_reason, row.spec.on_done)
+    return f"{reason[:1].upper()}{reason[1:]}."
+
+
+def _show_failure(row: EpisodeSummary) -> None:
+    """Why it failed, to be read at a glance, and the way to the call that it ended with."""
+    with st.container(border=True, gap="xsmall", key=f"failed-{row.id}"):
+        st.markdown(f":red[**{escape(_ended(row))}**]")
+        if row.error is not None:
+            st.text(one_line(row.error.detail, _MAX_FAILURE_LENGTH))
+        if row.n_decisions and st.button("See the call →", key=f"failed-call-{row.id}", type="tertiary"):
+            at = Cursor(row.n_steps, row.n_decisions - 1)
+            remember_frame(row.id, at.frame)
+            go_to_frame(row.id, at)
+            tab = "Model" if is_of_a_model(row) else "Tool call"
+            st.switch_page("pages/episode.py", query_params={"id": row.id, "tab": tab})
+
+
+def _show_progress(row: EpisodeSummary, played: Played) -> None:
+    share, said = progress_of(row, played)
+    st.progress(share, text=said)
+
+
+def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
+    """How near the nearest cap is, and which one that is.
+
+    Caps count over all worlds of a rollout; what was played in this one is said too, where that differs.
+    """
+    if row.status is EpisodeStatus.QUEUED:
+        return 0.0, "waits for a worker"
+    limits = row.spec.limits
+    of_steps, of_decisions = played.steps / limits.max_steps, played.decisions / limits.max_decisions
+    if of_steps >= of_decisions:
+        said = f"{number(played.steps)} of {number(limits.max_steps)} steps"
+        rest = "" if played.steps == row.n_steps else f" · {number(row.n_steps)} here"
+    else:
+        said = f"{number(played.decisions)} of {number(limits.max_decisions)} decisions"
+        rest = f" · {number(row.n_steps)} steps" + ("" if played.steps == row.n_steps else " here")
+    return min(1.0, max(of_steps, of_decisions)), said + rest
+
+
+def _figures(row: EpisodeSummary, spent: EpisodeSpent | None) -> str:
+    figures = (
+        ("Env return", signed(row.env_return)),
+        ("Shaped return", signed(row.shaped_return)),
+        ("Achievements", f"{len(row.achievements)} / {len(ACHIEVEMENTS)}"),
+        *(spent_figures(spent) if spent is not None else ()),
+    )
+    cells = "".join(f"<div><span>{label}</span><b>{html.escape(value)}</b></div>" for label, value in figures)
+    return f'<div class="cs-figures">{cells}</div>'
+
+
+def _newest_unlocks(row: EpisodeSummary) -> str:
+    newest_first = [words(name) for name in reversed(row.achievements) if name in ACHIEVEMENTS]
+    return f'<div class="cs-unlocks">{", ".join(newest_first) or _nothing_unlocked(row)}</div>'
+
+
+def _nothing_unlocked(row: EpisodeSummary) -> str:
+    return "nothing unlocked" if row.status.is_over else "nothing unlocked yet"
+
+
+def _all_achievements(row: EpisodeSummary) -> str:
+    if not row.achievements:
+        return f'<div class="cs-unlocks">{_nothing_unlocked(row)}</div>'
+    chips = "".join(
+        f"<span{' class=cs-done' if name in row.achievements else ''}>{words(name)}</span>" for name in ACHIEVEMENTS
+    )
+    return f'<div class="cs-chips">{chips}</div>'
+
+
+def _open_link(row: EpisodeSummary) -> None:
+    if row.n_steps or row.n_decisions:
+        st.page_link("pages/episode.py", label="Open →", query_params={"id": row.id})
+
+
+def _stop_button(row: EpisodeSummary, place: str) -> None:
+    if not row.status.is_over:
+        st.button("Stop", key=f"stop-{place}-{row.id}", on_click=_stop, args=(row.id,), disabled=row.stop_requested)
+
+
+def _stop(episode_id: str) -> None:
+    try:
+        jobs.stop(store(), episode_id=episode_id)
+    except StoreError as error:
+        flash(str(error))
+
+
+def flash(sentence: str) -> None:
+    """From a button's callback: what the next drawing of the page's live part says. Callbacks cannot draw there."""
+    st.session_state[_SAID] = sentence
+
+
+def show_flash() -> None:
+    """Show the sentence of the last callback, once."""
+    sentence = st.session_state.pop(_SAID, None)
+    if sentence:
+        st.toast(escape(sentence))
+
+
+def _show_frame(row: EpisodeSummary, cell: int) -> None:
+    """The newest frame, or words in a space of its size, so that nothing moves when it comes."""
+    picture = _newest_frame(row, cell)
+    if picture is not None:
+        st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
+        return
+    words, moves = _FRAMES_TO_COME.get(row.status, ("no frame was recorded", False))
+    st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{words}</span></div>')
+
+
+def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:
+    if row.status is EpisodeStatus.QUEUED:
+        return None
+    view = row.spec.env.view
+    return _drawn(store(), row.id, row.n_steps, view, _size(view, cell), (row.seed, row.world_episode))
+
+
+_FRAMES_TO_COME = {
+    EpisodeStatus.QUEUED: ("", False),  # the words beside it say that it waits
+    EpisodeStatus.RUNNING: ("making the world…", True),
+}
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _drawn(
+    _store: TraceStore,
+    episode_id: str,
+    n_steps: int,
+    view: tuple[int, int],
+    size: tuple[int, int],
+    world: tuple[int, int],
+) -> bytes | None:
+    """The newest frame; `n_steps` is what makes it another one. None where there is none."""
+    try:
+        scene = _store.latest_scene(episode_id)
+    except UnknownEpisode:  # deleted since its row was read; the next drawing does without it
+        return None
+    return None if scene is None else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
+
+
+def _size(view: tuple[int, int], cell: int) -> tuple[int, int]:
+    cell = max(2, min(cell, _MAX_PX // max(view)))
+    return view[0] * cell, view[1] * cell
+
+
+def _png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)  # fast: a frame is looked at for a second
+    return buffer.getvalue()

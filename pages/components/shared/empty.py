@@ -1,0 +1,57 @@
+"""What an empty store shows: what this is, and one click to have something to look at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import jobs
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.errors import CraftscopeError
+from core.plan import LaunchPlan, make_run
+from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
+from pages.components.shared.state import settings, store
+from pages.components.text.escape import escape
+
+_SAMPLE_SEEDS = (42, 7, 1)
+
+
+def show_empty_store() -> None:
+    """Explain the product in three sentences and offer three sample episodes, or the launch page."""
+    _, middle, _ = st.columns([1, 2, 1])
+    with middle, st.container(border=True):
+        st.subheader("Nothing is stored yet")
+        st.write(
+            "Craftscope keeps every episode that an agent plays here: each decision, what it earned and why, "
+            "how long it took, and every frame. Launch some, and you find them under Traces and Runs."
+        )
+        st.write(
+            "To look around first, let the scripted player run three sample episodes: 300 steps each on seeds "
+            "42, 7 and 1, rewarded per achievement. It takes well under a minute."
+        )
+        with st.container(horizontal=True):
+            clicked = st.button("Run three sample episodes", type="primary", key="run_samples")
+            if st.button("Choose seeds and launch", key="go_to_launch"):
+                st.switch_page("pages/launch.py")
+        if clicked:
+            _run_samples()
+
+
+def _run_samples() -> None:
+    plan = LaunchPlan(
+        seeds=_SAMPLE_SEEDS,
+        episodes_per_seed=1,
+        policy=PolicySpec("scripted"),
+        reward=RewardConfig(strategy="per_achievement"),
+        limits=Limits(max_steps=300, max_decisions=300),
+        env=EnvConfig(),
+        on_done=OnDone.TERMINATE,
+        max_actions_per_call=5,
+        name="Three samples",
+    )
+    run = make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+    try:
+        jobs.launch(store(), settings(), run)
+    except CraftscopeError as error:
+        st.error(escape(str(error)))
+        return
+    st.switch_page("pages/run.py", query_params={"id": run.id})

@@ -1,0 +1,69 @@
+"""Which episode a page is about: the `id` of its address, or the one looked at last."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import StoreError, UnknownEpisode
+from core.store import EpisodeSummary
+from pages.components.shared.empty import show_empty_store
+from pages.components.shared.state import stop_with, store
+from pages.components.text.escape import safe_text
+from pages.components.text.format import short_id, signed, status_label
+
+_LAST = "last_episode"
+_OFFERED = 5
+_LOOKED_AT = 50
+_MAX_LABEL_LENGTH = 40
+_MAX_ECHOED = 300
+
+
+def chosen_episode() -> EpisodeSummary:
+    """The episode to show. Where there is none, the page ends here with a sentence and a way on."""
+    asked = st.query_params.get("id") or st.session_state.get(_LAST)
+    try:
+        if asked:
+            summary = store().episode(asked)
+            st.session_state[_LAST] = summary.id
+            return summary
+    except UnknownEpisode as error:
+        st.session_state.pop(_LAST, None)
+        st.subheader("No such episode", anchor=False)
+        st.text(safe_text(str(error), _MAX_ECHOED))
+        _offer_others()
+        st.stop()
+    except StoreError as error:
+        stop_with("The episode cannot be read", error)
+    if store().is_empty():
+        show_empty_store()
+    else:
+        st.subheader("Which episode?", anchor=False)
+        st.text("No episode has been opened yet. Pick one of the newest, or find another among the traces.")
+        _offer_others()
+    st.stop()
+    raise AssertionError("st.stop() returned")
+
+
+def link_to_traces(label: str = "All traces") -> None:
+    """A way out that is always there."""
+    st.page_link("pages/traces.py", label=label)
+
+
+def inert(text: str) -> str:
+    """Text for a label: letters, digits, `-`, `_`, `.`; whatever could be Markdown becomes `?`. Long text is cut."""
+    safe = "".join(
+        sign if sign.isalnum() or sign in "-." else "\\_" if sign == "_" else "?" for sign in text[:_MAX_LABEL_LENGTH]
+    )
+    return safe if len(text) <= _MAX_LABEL_LENGTH else f"{safe}…"
+
+
+def _offer_others() -> None:
+    newest = store().episodes(limit=_LOOKED_AT).rows
+    for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # those with something to see come first
+        label = (
+            f"{inert(short_id(row.id))} · {inert(row.policy)} · seed {row.seed} · "
+            f"{status_label(row.status, row.stop_reason)} · shaped return {signed(row.shaped_return)}"
+        )
+        if st.button(label, key=f"offer-{row.id}"):
+            st.switch_page("pages/episode.py", query_params={"id": row.id})
+    link_to_traces()

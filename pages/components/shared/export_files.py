@@ -1,0 +1,100 @@
+"""What the dashboard hands out as files: training examples and whole episodes. Made when somebody asks for them.
+
+They are written to a file that has no name, so that no more than one line or episode is held while they are made. What
+is sent to the browser is held as a whole; of examples that is at most `MAX_BYTES`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO
+
+import streamlit as st
+
+from core.errors import StoreError, UnknownEpisode
+from core.export import Portion, SftFilter, episode_json, first_of, sft_lines
+from core.store import EpisodeSummary, ExchangeFilter, TraceStore
+from pages.components.shared.state import store as stored
+from pages.components.text.format import short_id
+
+MAX_EXAMPLES = 10_000
+MAX_BYTES = 64 * 2**20
+DOWNLOAD_FAILED = "download_failed"
+
+
+def count_examples(store: TraceStore, wanted: SftFilter) -> Portion:
+    """How many a download of them holds."""
+    return first_of(sft_lines(store, wanted), most_lines=MAX_EXAMPLES, most_bytes=MAX_BYTES)
+
+
+def examples_file(store: TraceStore, wanted: SftFilter) -> bytes:
+    """The examples, one a line, as the command writes them; the first of them where they are too many."""
+    return _written(
+        lambda file: first_of(sft_lines(store, wanted), file.write, most_lines=MAX_EXAMPLES, most_bytes=MAX_BYTES)
+    )
+
+
+def episodes_zip(store: TraceStore, ids: Sequence[str]) -> bytes:
+    """A document for each episode; those that were deleted meanwhile are left out."""
+
+    def write(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+            for id_ in ids:
+                try:
+                    document = episode_json(store, id_)
+                except UnknownEpisode:
+                    continue
+                archive.writestr(f"craftscope-{in_a_file_name(id_)}.json", document)
+
+    return _written(write)
+
+
+def _written(write: Callable[[IO[bytes]], object]) -> bytes:
+    """What was written."""
+    with tempfile.TemporaryFile() as file:
+        write(file)
+        file.seek(0)
+        return file.read()
+
+
+def in_a_file_name(text: str) -> str:
+    """An id from a trace, with signs only that a file's name may hold."""
+    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in text[:64])
+
+
+def look_whether_they_are_there(ids: Iterable[str]) -> None:
+    """From a download's callback: one that fails says nothing in the browser, so the page does."""
+    try:
+        gone = [id_ for id_ in ids if not _is_stored(id_)]
+    except StoreError as error:
+        st.session_state[DOWNLOAD_FAILED] = f"This cannot be downloaded: {error}"
+        return
+    if gone:
+        names = ", ".join(short_id(id_) for id_ in gone)
+        have, them = ("has", "it is") if len(gone) == 1 else ("have", "they are")
+        st.session_state[DOWNLOAD_FAILED] = f"{names} {have} been deleted meanwhile, so {them} not in the download."
+
+
+def _is_stored(episode_id: str) -> bool:
+    try:
+        stored().episode(episode_id)
+    except UnknownEpisode:
+        return False
+    return True
+
+
+def models_of(store: TraceStore, rows: Sequence[EpisodeSummary]) -> tuple[str, ...]:
+    """The models that answered in these episodes first, by the names that they answered with."""
+    asked = tuple(row.id for row in rows if row.spec.policy.name == "llm" and row.n_decisions)
+    return tuple(sorted({name for id_ in asked if (name := _model_of(store, store.url, id_))}))
+
+
+@st.cache_data(max_entries=500, show_spinner=False)
+def _model_of(_store: TraceStore, url: str, episode_id: str) -> str:
+    try:
+        exchange = _store.next_exchange(episode_id, ExchangeFilter())
+    except UnknownEpisode:
+        return ""
+    return exchange.model_call.model if exchange and exchange.model_call else ""

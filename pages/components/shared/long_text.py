@@ -1,0 +1,60 @@
+"""Text of any length from a model or its server: its beginning with its true size, and the whole a click away."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from typing import Any
+
+import streamlit as st
+
+from pages.components.text.escape import safe_data, safe_text
+
+_MOST = 6_000  # characters on the page
+_TALL = 700  # characters from which on it scrolls
+_MANY_LINES = 12
+_TALL_WITH_GRID = 2_000
+_MANY_LINES_WITH_GRID = 30
+_TALL_PX = 220
+_MAX_TREE_LENGTH = 30_000
+
+
+def show_long_text(text: str, *, key: str, name: str, language: str | None = None) -> None:
+    """The text as it is, never as Markdown. key: unique on the page. name: of the file that holds the whole."""
+    grid = _columns_of_grid(text[:_MOST])
+    # A local view is looked at as a whole.
+    tall, many = (_TALL_WITH_GRID, _MANY_LINES_WITH_GRID) if grid else (_TALL, _MANY_LINES)
+    height = _TALL_PX if len(text) > tall or text.count("\n") >= many else "content"
+    with st.container(key=f"{key}-grid-of-{grid}") if grid else nullcontext():
+        st.code(safe_text(text[:_MOST]), language=language, wrap_lines=True, height=height)
+    if len(text) > _MOST:
+        _offer_whole(text, key, f"{name}.txt")
+
+
+def _columns_of_grid(text: str) -> int:
+    """How wide the local view in a text needs it to be, as the page's styles know it; 0 where there is none."""
+    longest = max((len(line) for line in text.split("\n") if line.startswith("  ")), default=0)
+    return 0 if not longest else 66 if longest <= 66 else 84
+
+
+def show_long_data(value: Any, *, key: str, name: str) -> None:
+    """Data as a tree, or its beginning as text where a browser would choke on the whole."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    if len(text) <= _MAX_TREE_LENGTH:
+        st.json(json.dumps(safe_data(value), default=str), expanded=1)
+        return
+    st.code(safe_text(text[:_MOST]), language="json", wrap_lines=True, height=_TALL_PX)
+    _offer_whole(text, key, f"{name}.json")
+
+
+def _offer_whole(text: str, key: str, file_name: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f"The first {_MOST:,} of {len(text):,} characters.", width="content")
+        st.download_button(
+            "The whole of it",
+            data=text.encode("utf-8", "replace"),
+            file_name=file_name,
+            on_click="ignore",
+            key=key,
+            type="tertiary",
+        )

@@ -1,0 +1,50 @@
+"""One field of a parameter record, of a policy or a reward strategy, as a widget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field
+from typing import Any
+
+import streamlit as st
+
+from core.params import Integer, Number, OneOf, Text, kind_of
+from pages.components.shared.form_state import FormState, param_name
+
+_SHORT = 1_000  # characters that fit a line's field
+
+
+def param_field(
+    form: FormState,
+    owner: str,
+    spec: Field[Any],
+    *,
+    about: str = "",
+    labels: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Any:
+    """Draw it; the value it holds.
+
+    owner: see `param_name`. about: stands before the field's own description in its help. labels: what to call the
+    names of a choice. more: options of the widget.
+    """
+    options: dict[str, Any] = {
+        "key": form.keep(param_name(owner, spec.name), spec.default),
+        "persist_state": "session",
+        "help": f"{about} {spec.metadata['description']}".strip(),
+        **more,
+    }
+    label = spec.metadata["label"]
+
+    def called(name: str) -> str:
+        return (labels or {}).get(name, name)
+
+    match kind_of(spec):
+        case Integer(low, high):
+            return st.number_input(label, min_value=low, max_value=high, **options)
+        case Number(low, high):
+            return st.number_input(label, min_value=float(low), max_value=float(high), **options)
+        case OneOf(names):
+            return st.selectbox(label, names, format_func=called, **options)
+        case Text(most):
+            return st.text_area(label, **options) if most > _SHORT else st.text_input(label, **options)

@@ -1,0 +1,53 @@
+"""What every page starts from: the settings and the store. No truth is kept in memory; the store has it."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import streamlit as st
+
+from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreTooNew
+from core.settings import Settings, load_settings
+from core.store import TraceStore
+from pages.components.text.escape import safe_text
+
+_MAX_ERROR_LENGTH = 2_000
+
+
+def settings() -> Settings:
+    """The settings, read anew. A value that cannot be used stops the page with a sentence."""
+    st.secrets.load_if_toml_exists()  # those at its root become environment variables: keys, for workers too
+    try:
+        return load_settings()
+    except InvalidConfig as error:
+        stop_with("A setting cannot be used", error)
+
+
+def store() -> TraceStore:
+    """The store of the settings. One that cannot be opened stops the page with a sentence and what to do."""
+    try:
+        return _open(settings())
+    except (StoreError, InvalidConfig) as error:
+        stop_with(_STORE_TITLES.get(type(error), "The trace store cannot be opened"), error)
+
+
+def stop_with(title: str, error: CraftscopeError) -> NoReturn:
+    """Show what is wrong and end this page's run."""
+    with st.container(border=True):
+        st.subheader(title)
+        st.text(safe_text(str(error), _MAX_ERROR_LENGTH))
+        if st.button("Try again", type="primary", key="try_again"):
+            st.rerun()
+    st.stop()
+    raise AssertionError("st.stop() returned")
+
+
+_STORE_TITLES = {
+    StoreCorrupt: "The trace database is damaged",
+    StoreTooNew: "The trace database was written by a newer Craftscope",
+}
+
+
+@st.cache_resource(show_spinner=False)
+def _open(current: Settings) -> TraceStore:
+    return TraceStore.from_settings(current)

@@ -1,0 +1,184 @@
+"""Numbers, times and statuses as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import floor, inf, isfinite, log10
+
+from core.types import EpisodeStatus, OnDone, StopReason
+
+_STATUS_COLOURS = {
+    EpisodeStatus.QUEUED: "gray",
+    EpisodeStatus.RUNNING: "blue",
+    EpisodeStatus.COMPLETED: "green",
+    EpisodeStatus.FAILED: "red",
+    EpisodeStatus.ABORTED: "orange",
+    EpisodeStatus.INTERRUPTED: "violet",
+}
+_STATUS_MARKS = {
+    EpisodeStatus.QUEUED: "○",
+    EpisodeStatus.RUNNING: "▶",
+    EpisodeStatus.COMPLETED: "✓",
+    EpisodeStatus.FAILED: "✕",
+    EpisodeStatus.ABORTED: "■",
+    EpisodeStatus.INTERRUPTED: "◌",
+}
+_REASONS = {
+    StopReason.TERMINATED: "the player died",
+    StopReason.TRUNCATED: "the world's length was reached",
+    StopReason.MAX_STEPS: "the step cap was reached",
+    StopReason.MAX_DECISIONS: "the decision cap was reached",
+    StopReason.MAX_OPS: "the op cap was reached",
+    StopReason.MAX_SECONDS: "the time cap was reached",
+    StopReason.OPS_DONE: "all ops were done",
+    StopReason.BUDGET: "the budget was used up",
+    StopReason.NO_TOOL_CALL: "the policy made no tool call",
+    StopReason.INVALID_ACTION: "no valid action was left in the call",
+    StopReason.POLICY_ERROR: "the policy failed",
+    StopReason.ENV_ERROR: "the environment failed",
+    StopReason.REWARD_ERROR: "the reward strategy failed",
+    StopReason.ABORTED: "stopped by a person",
+    StopReason.INTERRUPTED: "its process ended early",
+}
+
+
+_ENDINGS = {
+    StopReason.TERMINATED: "died",
+    StopReason.TRUNCATED: "world's length",
+    StopReason.MAX_STEPS: "step cap",
+    StopReason.MAX_DECISIONS: "decision cap",
+    StopReason.MAX_OPS: "op cap",
+    StopReason.MAX_SECONDS: "time cap",
+    StopReason.OPS_DONE: "all ops done",
+    StopReason.BUDGET: "budget",
+    StopReason.NO_TOOL_CALL: "no tool call",
+    StopReason.INVALID_ACTION: "no valid action",
+    StopReason.POLICY_ERROR: "policy",
+    StopReason.ENV_ERROR: "environment",
+    StopReason.REWARD_ERROR: "reward strategy",
+}
+_CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
+
+
+_MINUS = "−"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NOT_FINITE = {inf: "∞", -inf: "−∞"}
+_NOTHING = 1e-9  # what is smaller is the rounding of sums
+_FEW = 1e-4
+_MANY = 1e7
+
+
+def words(name: str) -> str:
+    """A name of Crafter's as people write it: `eat_plant` is `eat plant`."""
+    return name.replace("_", " ")
+
+
+def short_id(identifier: str) -> str:
+    """The first 8 characters: enough to name an episode or run on a page, and accepted in URLs."""
+    return identifier[:8]
+
+
+def number(value: float, digits: int = 0) -> str:
+    """12345.6 as `12,346`; never -0."""
+    text = f"{value:,.{digits}f}"
+    return text.replace("-", _MINUS if text.strip("-0.,") else "")
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """+1.18, −0.10, 0.00; never -0.00. More digits where these would hide a small amount (−0.004), and an exponent
+    where it would take many (+1.235×10⁹, −3.1×10⁻⁷)."""
+    text = amount(value, digits)
+    return f"+{text}" if value > 0 and text.strip("0.,") else text
+
+
+def amount(value: float, digits: int = 2) -> str:
+    """As `signed`, without a plus."""
+    size = abs(value)
+    if not isfinite(size):
+        return _NOT_FINITE.get(value, "not a number")
+    if size < _NOTHING:
+        return f"{0:.{digits}f}"
+    if size >= _MANY:
+        return _with_exponent(f"{value:.3e}")
+    if size >= 0.5 * 10**-digits:
+        return f"{value:,.{digits}f}".replace("-", _MINUS)
+    if size >= _FEW:
+        return f"{value:.{1 - floor(log10(size))}f}".rstrip("0").replace("-", _MINUS)
+    return _with_exponent(f"{value:.1e}")
+
+
+def exact(value: float) -> str:
+    """A number that somebody has set, in as few digits as tell it from every other: `0.06`, `−1`, `1×10⁻⁷`."""
+    short_one = f"{value:g}"
+    return _with_exponent(short_one if float(short_one) == value else repr(value))
+
+
+def _with_exponent(text: str) -> str:
+    """A number in Python's way of writing as people write it."""
+    mantissa, _, exponent = text.partition("e")
+    if exponent and "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    power = f"×10{str(int(exponent)).translate(_RAISED)}" if exponent else ""
+    return mantissa.replace("-", _MINUS) + power
+
+
+def ms(value: float | None) -> str:
+    """A duration given in milliseconds, in the unit that fits; `n/a` where it was not measured, or is none."""
+    if value is None or not isfinite(value):
+        return "n/a"
+    if value >= 1000:
+        return seconds(value / 1000)
+    return f"{value:.0f} ms" if value >= 100 else f"{value:.2f} ms" if value < 10 else f"{value:.1f} ms"
+
+
+def seconds(value: float | None) -> str:
+    """A duration given in seconds, in the unit that fits; `n/a` where it is none."""
+    if value is None or not isfinite(value):
+        return "n/a"
+    if value < 1:
+        return ms(value * 1000)
+    if value < 60:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def when(moment: datetime | None) -> str:
+    """`2026-03-01 14:05 UTC`."""
+    return "n/a" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def status_label(status: EpisodeStatus, reason: StopReason | None = None) -> str:
+    """The status with its mark and with what ended it, where the status does not say that: `✓ completed · died`."""
+    ending = _ENDINGS.get(reason, "") if reason else ""
+    return f"{_STATUS_MARKS[status]} {status.value}" + (f" · {ending}" if ending else "")
+
+
+def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tuple[str, str]:
+    """Text and colour for `st.badge`."""
+    return status_label(status, reason), _STATUS_COLOURS[status]
+
+
+def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
+    """Why it ended, as the rest of a sentence. on_done: what follows a world's end, which is what caps count over."""
+    if reason is None:
+        return "it is not over yet"
+    over_all = on_done is OnDone.RESET and reason in _CAPS
+    return _REASONS[reason] + (" (caps count over all worlds)" if over_all else "")
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Seeds as a person types them: `(0, 1, 2, 42)` is `0-2, 42`. Three or more in a row become a range."""
+    parts: list[str] = []
+    start = 0
+    while start < len(seeds):
+        end = start
+        while end + 1 < len(seeds) and seeds[end + 1] == seeds[end] + 1:
+            end += 1
+        long_enough = end - start >= 2
+        parts += [f"{seeds[start]}-{seeds[end]}"] if long_enough else [str(seed) for seed in seeds[start : end + 1]]
+        start = end + 1
+    return ", ".join(parts)

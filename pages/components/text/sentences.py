@@ -1,0 +1,176 @@
+"""What a decision did and earned, in sentences. Plain text: show it with `st.text`, never as Markdown."""
+
+from __future__ import annotations
+
+from core.env.rules import VITALS
+from core.rewards import STRATEGIES
+from core.store import DecisionSummary
+from core.types import Decision, RewardComponent, RewardConfig
+from pages.components.text.format import exact, ms, number, signed, words
+
+
+def component_label(component: RewardComponent) -> str:
+    """A short name, such as `wood in inventory`."""
+    endings = {"achievement": "unlock", "inventory": "in inventory", "achievement_count": "count"}
+    if component.kind == "indicator":
+        return "any unlock"
+    if component.kind == "environment":
+        return "environment"
+    if component.kind == "potential":
+        return f"potential: {words(component.name)}"
+    if _is_vital(component):
+        return component.name
+    return f"{words(component.name)} {endings.get(component.kind, f'({component.kind})')}"
+
+
+def component_phrase(component: RewardComponent) -> str:
+    """What it paid and for what, such as `wood +1 in inventory × 0.10`, `health +1 × 0.05`."""
+    name, rise, weight = words(component.name), _whole(component.delta), _weight(component.weight)
+    match component.kind:
+        case "indicator":
+            return f"at least one unlock {weight}"
+        case "achievement":
+            return f"{name} unlock {weight}"
+        case "inventory":
+            return f"{name} {rise}{'' if _is_vital(component) else ' in inventory'} × {weight}"
+        case "achievement_count":
+            return f"{name} count {rise} × {weight}"
+        case "environment":
+            return f"environment {signed(component.delta)} × {weight}"
+        case "potential":
+            return f"potential ({name}) {signed(component.delta)} × {exact(component.weight)}"
+        case _:
+            return f"{name} ({component.kind}) {rise} × {weight}"
+
+
+def paid_sentence(index: int, component: RewardComponent, effective_lambda: float) -> str:
+    """What one component paid in a decision: `decision 12: wood +1 in inventory × 0.10 = +0.10`."""
+    scaled = "" if effective_lambda == 1.0 else f"λ {_lambda(effective_lambda)} × "
+    paid = signed(effective_lambda * component.value, 3).removesuffix("0")
+    return f"decision {index:,}: {scaled}{component_phrase(component)} = {paid}"
+
+
+def reward_sentence(decision: Decision, config: RewardConfig) -> str:
+    """Why the decision earned what it earned: lambda times the sum of its components, each with its weight."""
+    earned = f"Decision {decision.index} earned {signed(decision.reward.total)}"
+    parts = decision.reward.components
+    if not config.enabled:
+        return f"{earned}: reward shaping is switched off in this run."
+    if not config.is_active:
+        return f'{earned}: no shaping is done in the mode "{config.mode}".'
+    if not parts:
+        return f"{earned}: {_nothing_paid(decision, config)}"
+    inside = " + ".join(component_phrase(part) for part in parts)
+    return f"{earned} = λ {_lambda(decision.reward.effective_lambda)} × ({inside})"
+
+
+def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
+    """What a reader would otherwise wonder about; mostly empty."""
+    notes: list[str] = []
+    if config.is_active and not config.indicator_lambda:
+        notes.append("λ is 0 or absent in this configuration and counts as 1.0.")
+    credited = {part.name for part in decision.reward.components if part.kind == "achievement"}
+    if config.is_active and any(part.kind == "achievement" for part in decision.reward.components):
+        unpaid = [name for name in decision.unlocked if name not in credited]
+        notes += [f"{words(name)} was unlocked and not paid: its limit of credits was reached." for name in unpaid]
+    return tuple(notes)
+
+
+def env_reward_sentence(decision: Decision) -> str:
+    """What Crafter itself paid, and by which rule (danijar/crafter, `env.py`)."""
+    if not decision.steps:
+        return "Crafter paid nothing: no step was taken."
+    unlocking = _steps_with_unlocks(decision)
+    health = decision.after.inventory.get("health", 0) - decision.before.inventory.get("health", 0)
+    parts = []
+    if unlocking:
+        parts.append(
+            "1 for a step with an unlock" if unlocking == 1 else f"1 for each of {unlocking} steps with unlocks"
+        )
+    if health:
+        parts.append(f"a tenth of the health change of {_whole(health)}")
+    reason = f" ({', '.join(parts)})" if parts else ""
+    return f"Crafter itself paid {signed(decision.env_reward)}{reason}."
+
+
+def timing_sentence(decision: DecisionSummary, of_model: bool | None = None) -> str:
+    """How long the decision took, in parts."""
+    parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision, of_model))
+    return f"Decision {decision.index} took {ms(total_ms(decision))}: {parts}"
+
+
+def timing_parts(decision: DecisionSummary, of_model: bool | None = None) -> tuple[tuple[str, float | None], ...]:
+    """The parts of a decision in order, in milliseconds; None where a part is not known.
+
+    of_model: with the parts that only a model's decision has; without it, where one was asked. What is known of them
+    is taken out of the inference.
+    """
+    with_model = bool(decision.model_calls) if of_model is None else of_model
+    apart_ms = (decision.waited_ms or 0.0) + (decision.parse_ms or 0.0)
+    return (
+        ("inference", max(0.0, decision.inference_ms - apart_ms)),
+        *((("waiting", decision.waited_ms), ("parsing", decision.parse_ms)) if with_model else ()),
+        ("environment", decision.env_step_ms),
+        ("overhead", decision.overhead_ms),
+        ("storing", decision.store_ms),
+    )
+
+
+def total_ms(decision: DecisionSummary) -> float:
+    """All known parts together, in milliseconds."""
+    return decision.inference_ms + decision.env_step_ms + decision.overhead_ms + (decision.store_ms or 0.0)
+
+
+def steps_phrase(decision: DecisionSummary) -> str:
+    """Which steps it took: `step 12`, `steps 12–16`, `no step`. Numbered as the player counts them, the first is 1."""
+    first, last = decision.step_start + 1, decision.step_end
+    if last < first:
+        return "no step"
+    return f"step {first:,}" if first == last else f"steps {first:,}–{last:,}"
+
+
+def _steps_with_unlocks(decision: Decision) -> int:
+    known = {name for name, unlocked in decision.before.achievements.items() if unlocked}
+    count = 0
+    for step in decision.steps:
+        now = {name for name, unlocked in step.state.facts.achievements.items() if unlocked}
+        count += bool(now - known)
+        known |= now
+    return count
+
+
+def _nothing_paid(decision: Decision, config: RewardConfig) -> str:
+    if not decision.steps:
+        return "it took no step, so nothing changed."
+    if config.strategy == "consistent":
+        return "it unlocked no achievement, and this strategy pays for nothing else."
+    strategy = STRATEGIES.get(config.strategy)
+    if strategy is not None and not strategy.uses_tables:
+        return f"nothing that the strategy “{strategy.label}” pays for happened, or what it pays came to 0."
+    falls = "; falls are never charged" if _something_fell(decision) else ""
+    if decision.unlocked:
+        return f"what it unlocked had reached its limit of credits, and nothing else that pays rose{falls}."
+    return f"it unlocked nothing, and no inventory entry or achievement count rose{falls}."
+
+
+def _something_fell(decision: Decision) -> bool:
+    now = decision.after.inventory
+    return any(now.get(name, 0) < amount for name, amount in decision.before.inventory.items())
+
+
+def _is_vital(component: RewardComponent) -> bool:
+    return component.kind == "inventory" and component.name in VITALS
+
+
+def _lambda(value: float) -> str:
+    return exact(value) if value % 1 or abs(value) >= 1e6 else number(value, 1)
+
+
+def _weight(value: float) -> str:
+    """At least two digits, and as many as it takes: 0.10, 0.125, −1.00."""
+    short = f"{value:.2f}"
+    return short.replace("-", "−") if abs(float(short) - value) < 1e-9 else exact(value)
+
+
+def _whole(delta: float) -> str:
+    return f"{delta:+g}".replace("-", "−")

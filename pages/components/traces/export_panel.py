@@ -1,0 +1,114 @@
+"""The "Export" popover of the Traces page: training examples of what is listed or ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from core.errors import StoreError
+from core.export import Portion, SftFilter, sft_command
+from core.store import EpisodeFilter, EpisodeSummary
+from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, count_examples, examples_file, models_of
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, one_line, safe_text
+from pages.components.text.format import number
+
+FILE_NAME = "craftscope-sft.jsonl"
+_COUNTED_AT_ONCE = 300  # decisions
+_MAX_COMMAND = 4_000
+_COUNTED = "sft_counted"
+
+
+def export_popover(chosen: EpisodeFilter, rows: Sequence[EpisodeSummary], ticked: Sequence[EpisodeSummary]) -> None:
+    """Draw it. chosen: the page's filter. rows: what is listed of it. ticked: if there are any, only these."""
+    popover = st.popover("Export…", key="export", on_change="rerun", help="Decisions as training examples (SFT)")
+    with popover:
+        if popover.open:
+            _panel(chosen, tuple(rows), tuple(ticked))
+
+
+@st.fragment
+def _panel(chosen: EpisodeFilter, rows: tuple[EpisodeSummary, ...], ticked: tuple[EpisodeSummary, ...]) -> None:
+    st.markdown("**Training examples**, a decision a line (JSON lines)")
+    st.caption(
+        f"Of the {number(len(ticked))} ticked episode{'' if len(ticked) == 1 else 's'}."
+        if ticked
+        else "Of all episodes that the filters let through, not only those of this page. Tick some to export only them."
+    )
+    wanted = _filters(rows)
+    wanted = (
+        replace(wanted, episode_ids=tuple(row.id for row in ticked)) if ticked else replace(wanted, episodes=chosen)
+    )
+    try:
+        _offer(wanted, _decisions_of(chosen, ticked))
+    except StoreError as error:
+        st.error(escape(str(error)))
+        return
+    command = sft_command(wanted, FILE_NAME)
+    if len(command) <= _MAX_COMMAND:
+        st.caption("The same from a terminal, however many they are:")
+        st.code(safe_text(command), language="bash", wrap_lines=True)
+
+
+def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
+    least = st.number_input(
+        "Decision reward from", value=None, key="sft_min_reward", placeholder="any", help="Shaped; inclusive"
+    )
+    models = st.multiselect(
+        "Model",
+        models_of(store(), rows),
+        key="sft_models",
+        placeholder="Any",
+        accept_new_options=True,
+        format_func=lambda name: one_line(name, 60),
+        help="By the name that it answered with",
+    )
+    unusable = st.checkbox("With calls that could not be used", key="sft_unusable")
+    others = st.checkbox("Also players that ask no model", key="sft_all_policies", help="Such as scripted and random")
+    return SftFilter(min_reward=least, models=tuple(models), with_unusable=unusable, all_policies=others)
+
+
+def _decisions_of(chosen: EpisodeFilter, ticked: Sequence[EpisodeSummary]) -> int:
+    """How many have to be looked at."""
+    return sum(row.n_decisions for row in ticked) if ticked else store().totals(chosen).decisions
+
+
+def _offer(wanted: SftFilter, decisions: int) -> None:
+    """Count at once where that takes no time, and otherwise when asked to; then give them out."""
+    counted: dict[tuple[SftFilter, int], Portion] = st.session_state.setdefault(_COUNTED, {})
+    what = (wanted, decisions)
+    if what not in counted and (
+        decisions <= _COUNTED_AT_ONCE
+        or st.button("Count them", key="sft_count", help=f"Looks at {number(decisions)} decisions")
+    ):
+        with st.spinner("Counting…"):
+            counted.clear()
+            counted[what] = count_examples(store(), wanted)
+    found = counted.get(what)
+    if found is not None and not found.lines:
+        st.info(
+            "No decision passes. Calls that could not be used and players that ask no model are left out unless ticked."
+        )
+        return
+    st.caption(_in_words(found))
+    stored = store()
+    st.download_button(
+        "Download" if found is None else f"Download {number(found.lines)} example{'' if found.lines == 1 else 's'}",
+        data=lambda: examples_file(stored, wanted),
+        file_name=FILE_NAME,
+        mime="application/jsonl",
+        on_click="ignore",
+        type="primary",
+        key="sft_download",
+    )
+
+
+def _in_words(found: Portion | None) -> str:
+    most = f"{number(MAX_EXAMPLES)} examples or {number(MAX_BYTES / 2**20)} MB"
+    if found is None:
+        return f"Not counted yet. A download holds at most {most}, the newest episodes first."
+    size = f"{number(found.size / 2**20, 1)} MB" if found.size >= 2**20 else f"{number(found.size / 1024, 1)} kB"
+    said = f"{number(found.lines)} example{'' if found.lines == 1 else 's'}, {size}."
+    return said if found.is_all else f"The first {said} There are more: a download holds at most {most}."

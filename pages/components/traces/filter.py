@@ -1,0 +1,181 @@
+"""The filter bar of the Traces page. Every filter is bound to the URL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+
+import streamlit as st
+
+from core.env.rules import ACHIEVEMENTS
+from core.errors import InvalidInput, UnknownEpisode, did_you_mean
+from core.plan import parse_seeds
+from core.store import EpisodeFilter
+from core.types import EpisodeStatus
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, one_line
+from pages.components.text.format import short_id, words
+
+_EMPTY: dict[str, object] = {
+    **dict.fromkeys(("policy", "status", "achievements"), ()),
+    "seeds": "",
+    **dict.fromkeys(("min_reward", "max_reward", "since", "until")),
+}
+_STATUSES = tuple(status.value for status in EpisodeStatus)
+_MAX_NAME_LENGTH = 60
+_MAX_LISTED = 8
+_RUN = "run"
+_A_DAY = "a day such as 2026-03-01"
+
+
+def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
+    """Draw the bar; the filter it says. What cannot be used is said and left out, and the others apply."""
+    ignored = _ignored_of_the_link(policies)  # before the widgets: they take such values out of the URL
+    _take_stored_names()
+    with st.container(border=True):
+        top = st.columns([1.3, 1.6, 1.2, 2.2])
+        chosen_policies = top[0].multiselect(
+            "Policy", policies, key="policy", bind="query-params", placeholder="Any", format_func=_named
+        )
+        statuses = top[1].multiselect("Status", _STATUSES, key="status", bind="query-params", placeholder="Any")
+        seeds_text = top[2].text_input("Seeds", key="seeds", bind="query-params", placeholder="0-9, 42")
+        achievements = top[3].multiselect(
+            "Achievements (all of)",
+            ACHIEVEMENTS,
+            key="achievements",
+            bind="query-params",
+            placeholder="Any",
+            format_func=words,
+        )
+        low = st.columns([1, 1, 1, 1, 1], vertical_alignment="bottom")
+        min_reward = low[0].number_input(
+            "Shaped return from", value=None, key="min_reward", bind="query-params", placeholder="any"
+        )
+        max_reward = low[1].number_input(
+            "Shaped return to", value=None, key="max_reward", bind="query-params", placeholder="any"
+        )
+        since = low[2].date_input("Created from (UTC)", value=None, key="since", bind="query-params")
+        until = low[3].date_input("Created to (UTC)", value=None, key="until", bind="query-params")
+        low[4].button("Clear filters", on_click=_clear, width="stretch", key="clear_filters")
+        seeds: tuple[int, ...] = ()
+        try:
+            seeds = parse_seeds(seeds_text) if seeds_text and seeds_text.strip() else ()
+        except InvalidInput as error:
+            reason = str(error)
+            st.error(f"The seeds filter is left out, because {escape(reason[:1].lower() + reason[1:])}")
+        run_id = _only_run(ignored)
+        if ignored:
+            st.warning(escape(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
+    return EpisodeFilter(
+        policies=tuple(chosen_policies),
+        seeds=seeds,
+        statuses=tuple(EpisodeStatus(status) for status in statuses),
+        achievements=tuple(achievements),
+        min_reward=_finite(min_reward),
+        max_reward=_finite(max_reward),
+        created_after=_start_of(since),
+        created_before=_start_of(until + timedelta(days=1)) if until and until < date.max else None,
+        run_id=run_id,
+    )
+
+
+def _only_run(ignored: list[str]) -> str | None:
+    """The one run whose episodes the link asks for: said with a way to it and a way to all of them."""
+    asked = st.query_params.get(_RUN)
+    if not asked:
+        return None
+    try:
+        run = store().run(asked)
+    except UnknownEpisode:
+        ignored.append(f'run "{_named(asked)}" (none is stored under that id)')
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", key="only-run"):
+        name = one_line(run.name, _MAX_NAME_LENGTH) if run.name else short_id(run.id)
+        st.markdown("Only the episodes of", width="content")
+        st.page_link("pages/run.py", label=f"Run: {escape(name)}", query_params={"id": run.id}, width="content")
+        st.button("Show all runs", key="clear_run", on_click=_clear_run)
+    return run.id
+
+
+def _clear_run() -> None:
+    st.query_params.pop(_RUN, None)
+
+
+def _take_stored_names() -> None:
+    """A link may also name achievements as they are stored; the widget itself knows them as it shows them."""
+    named = [name for name in st.query_params.get_all("achievements") if name in ACHIEVEMENTS]
+    if named and "achievements" not in st.session_state:
+        st.session_state["achievements"] = named
+
+
+def _named(policy: str) -> str:
+    return one_line(policy, _MAX_NAME_LENGTH)
+
+
+def _ignored_of_the_link(policies: Sequence[str]) -> list[str]:
+    """What the URL asks for and no filter can take: each with what would be accepted."""
+    return [
+        *_not_among("policy", [_named(policy) for policy in policies]),
+        *_not_among("status", _STATUSES),
+        *_not_among("achievements", [words(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
+        *(said for name in ("min_reward", "max_reward") for said in _unreadable(name, _is_number, "a number")),
+        *(said for name in ("since", "until") for said in _unreadable(name, _is_day, _A_DAY)),
+    ]
+
+
+def _not_among(name: str, accepted: Sequence[str], also: Sequence[str] = ()) -> list[str]:
+    return [
+        f'{name} "{_named(given)}" ({_nearest(given, accepted)}{_accepted(accepted)})'
+        for given in st.query_params.get_all(name)
+        if given and given not in accepted and given not in also
+    ]
+
+
+def _nearest(given: str, accepted: Sequence[str]) -> str:
+    hint = did_you_mean(given[:_MAX_NAME_LENGTH], accepted).removeprefix("; ")
+    return f"{hint} " if hint else ""
+
+
+def _accepted(names: Sequence[str]) -> str:
+    if not names:
+        return "there is none yet"
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return f"accepted: {', '.join(names[:_MAX_LISTED])}{more}"
+
+
+def _unreadable(name: str, is_fine: Callable[[str], bool], accepted: str) -> Iterable[str]:
+    return (
+        f'{name} "{_named(given)}" (give {accepted})'
+        for given in st.query_params.get_all(name)
+        if given and not is_fine(given)
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return text.isascii() and math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return text.isascii() and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _start_of(day: date | None) -> datetime | None:
+    return datetime.combine(day, time.min, tzinfo=UTC) if day else None
+
+
+def _clear() -> None:
+    """Bound widgets own their part of the URL, so it empties with them."""
+    for key, value in _EMPTY.items():
+        st.session_state[key] = value
+    _clear_run()

@@ -1,0 +1,102 @@
+"""Configurations whose best policy is a loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.analysis.audit import Alert, AuditThresholds, audit_config
+from core.errors import InvalidReward
+from core.rewards import STRATEGIES
+from core.rewards.base import Change, NoParams, Strategy
+from core.types import RewardComponent, RewardConfig
+from tests.support.audit_episodes import DEFAULT
+
+
+def found(config: RewardConfig, **thresholds: Any) -> dict[str, Alert]:
+    """By the words that an alert's sentence begins with."""
+    return {alert.sentence.split(" pays")[0]: alert for alert in audit_config(config, AuditThresholds(**thresholds))}
+
+
+def test_the_default_weights_can_be_farmed_with_stones_and_water_but_hardly_with_saplings():
+    alerts = found(DEFAULT)
+    assert list(alerts) == ["Placing a stone and taking it up again", "Drinking with no thirst"]
+    stone, water = alerts.values()
+    assert (stone.reward, water.reward) == (pytest.approx(15.0), pytest.approx(6.0))
+    assert water.cycle is not None
+    assert (water.cycle.names, water.cycle.steps, water.cycle.gain) == (("collect_drink",), 1, pytest.approx(0.06))
+    assert "pays up to 6.00 in 100 steps, 21 % of what all 22 unlocks pay once (28.20)" in water.sentence
+    assert "470 steps of it pay as much" in water.sentence
+
+
+def test_all_creatures_of_a_world_pay_too_little_under_the_default_weights():
+    assert not any(name.startswith(("Defeating", "Eating")) for name in found(DEFAULT))
+    zombies = found(DEFAULT, config_share=0.08)["Defeating zombies"]
+    assert zombies.reward == pytest.approx(100 * 0.05 * 25 * 0.3 * 19 / 30 / 10)  # 19 of the 30 looks of a day are dark
+    assert "All 25 chunks of a world of 64 x 64 cells" in zombies.sentence
+
+
+def test_a_field_of_plants_pays_more_than_one_plant():
+    hungry = replace(DEFAULT, inventory_weights={"food": 5.0})
+    alerts = found(hungry, config_share=0.05)
+    assert alerts["Eating the plants of a field at every hunger"].reward == pytest.approx(100 * 5.05 / 26)
+    assert alerts["Eating a plant whenever it is ripe"].reward == pytest.approx(100 * 20.05 / 301)
+
+
+def test_one_number_takes_the_water_away():
+    dry = replace(DEFAULT, achievement_count_weights={**DEFAULT.achievement_count_weights, "collect_drink": 0.0})
+    assert list(found(dry)) == ["Placing a stone and taking it up again"]
+
+
+def test_a_lower_threshold_finds_saplings_too():
+    assert "Planting saplings" in found(DEFAULT, config_share=0.05)
+
+
+@pytest.mark.parametrize("scale", [0.01, 100.0, None, 0.0])
+def test_lambda_changes_nothing_as_it_scales_everything(scale: float | None):
+    assert list(found(replace(DEFAULT, indicator_lambda=scale))) == list(found(DEFAULT))
+
+
+def test_a_negative_lambda_makes_loops_cost():
+    assert found(replace(DEFAULT, indicator_lambda=-1.0)) == {}
+
+
+def test_where_unlocks_cost_any_loop_that_pays_is_better():
+    upside_down = replace(DEFAULT, indicator_lambda=-1.0, achievement_count_weights={"collect_drink": -0.01})
+    best = found(upside_down)["Drinking with no thirst"]
+    assert "pays up to 1.00 in 100 steps, while all 22 unlocks together pay -27.88" in best.sentence
+
+
+@pytest.mark.parametrize("change", [{"enabled": False}, {"mode": "off"}])
+def test_an_inactive_configuration_pays_nothing(change: dict):
+    assert found(replace(DEFAULT, **change)) == {}
+
+
+@pytest.mark.parametrize("strategy", ["consistent", "environment", "potential_based"])
+def test_strategies_that_pay_for_unlocks_alone_have_no_loop(strategy: str):
+    assert found(RewardConfig(strategy)) == {}
+
+
+def test_a_strategy_of_ones_own_is_scored_like_any_other(monkeypatch: pytest.MonkeyPatch):
+
+    class Sleeper(Strategy[NoParams]):
+        """Pays for waking up, again and again."""
+
+        name, version, label, description = "sleeper", 1, "Sleeper", "Pays for waking up."
+
+        def components(self, change: Change, credits):
+            rise = change.after.achievement_counts["wake_up"] - change.before.achievement_counts["wake_up"]
+            if rise:
+                yield RewardComponent("bonus", "wake_up", rise, 5.0, 5.0 * rise)
+
+    monkeypatch.setitem(STRATEGIES, "sleeper", Sleeper)
+    (alert,) = found(RewardConfig("sleeper")).values()
+    assert alert.sentence.startswith("Getting tired and sleeping pays")
+    assert alert.reward == pytest.approx(100 * 5.0 / 42)
+
+
+def test_a_configuration_that_cannot_be_used_is_refused():
+    with pytest.raises(InvalidReward, match="no reward strategy"):
+        audit_config(RewardConfig("nothing"))

@@ -1,0 +1,183 @@
+"""The audit of episodes that were really played, under the default `per_achievement` configuration."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from core.analysis.audit import MOST_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
+from core.types import Decision, Episode, RewardConfig, StateFacts, StopReason
+from tests.support.audit_episodes import DEFAULT, Story, To, played
+
+FARMED = {
+    "water": {"collect_drink"},
+    "sapling": {"collect_sapling", "place_plant"},
+    "stone": {"collect_stone", "place_stone"},
+}
+FARMERS = [
+    *[("water", 0), ("water", 1), ("sapling", 0), ("sapling", 9100)],
+    *[("stone", 0), ("stone", 1), ("stone", 9104), ("stone", 9111)],
+]
+DIED_TOO_EARLY = ("sapling", 1)
+STEPS = 1_000
+
+
+def alerts(episode: Episode, thresholds: AuditThresholds | None = None) -> list[Alert]:
+    return [alert for alert in audit(episode, thresholds or AuditThresholds()) if alert.severity is Severity.ALERT]
+
+
+def farmed(farm: str, seed: int) -> Episode:
+    return played("farmer", seed, STEPS, farm=farm)
+
+
+def in_span(episode: Episode, span: Span) -> tuple[tuple[Decision, ...], list[int]]:
+    """The decisions of a span, and the frames from before their first step to after their last."""
+    decisions = episode.decisions[span.first_decision : span.last_decision + 1]
+    assert (decisions[0].index, decisions[-1].index) == (span.first_decision, span.last_decision)
+    indices = [step.index for decision in decisions for step in decision.steps]
+    return decisions, [indices[0], *(index + 1 for index in indices)]
+
+
+def state_at(episode: Episode, frame: int) -> StateFacts:
+    assert episode.initial is not None
+    return (episode.initial, *(step.state for step in episode.steps))[frame].facts
+
+
+@pytest.mark.parametrize(("farm", "seed"), FARMERS)
+def test_an_episode_that_was_farmed_is_found_by_its_loop(farm: str, seed: int):
+    loops = [alert for alert in alerts(farmed(farm, seed)) if alert.rule == "paying_loop"]
+    assert FARMED[farm] in [set(alert.cycle.names) for alert in loops if alert.cycle]
+
+
+def test_an_episode_in_which_the_farmer_died_before_it_had_farmed_five_times_is_no_farm():
+    farm, seed = DIED_TOO_EARLY
+    episode = farmed(farm, seed)
+    assert episode.stop_reason is StopReason.TERMINATED
+    assert episode.decisions[-1].after.achievement_counts["place_plant"] < AuditThresholds().loop_laps
+    assert alerts(episode) == []
+
+
+@pytest.mark.parametrize(("farm", "seed"), FARMERS)
+def test_the_evidence_is_decisions_of_the_episode_with_their_frames_and_their_reward(farm: str, seed: int):
+    episode = farmed(farm, seed)
+    for alert in audit(episode):
+        assert 1 <= len(alert.evidence) <= MOST_EVIDENCE
+        for span in alert.evidence:
+            decisions, frames = in_span(episode, span)
+            assert (span.first_frame, span.last_frame) == (frames[0], frames[-1])
+            assert 0 < span.reward <= sum(decision.reward.total for decision in decisions) + 1e-9
+
+
+@pytest.mark.parametrize(("farm", "seed"), FARMERS)
+def test_a_loop_is_where_the_farmer_said_that_it_farms(farm: str, seed: int):
+    episode = farmed(farm, seed)
+    (loop,) = [a for a in alerts(episode) if a.cycle and set(a.cycle.names) == FARMED[farm]]
+    for span in loop.evidence:
+        decisions, _ = in_span(episode, span)
+        reasons = " ".join(decision.tool_calls[0].reasoning for decision in decisions)
+        assert "Farming" in reasons or "Drink" in reasons or "stone" in reasons
+
+
+@pytest.mark.parametrize(("farm", "seed"), FARMERS)
+def test_the_lap_that_stands_for_a_loop_ends_where_it_began(farm: str, seed: int):
+    episode = farmed(farm, seed)
+    for alert in alerts(episode):
+        if alert.cycle is None or alert.cycle.span is None:
+            continue
+        lap = alert.cycle.span
+        _, frames = in_span(episode, lap)
+        assert frames[0] <= lap.first_frame < lap.last_frame <= frames[-1]
+        assert lap.last_frame - lap.first_frame == alert.cycle.steps
+        before, after = (state_at(episode, frame) for frame in (lap.first_frame, lap.last_frame))
+        assert before.position == after.position
+        assert all(after.inventory[item] <= n for item, n in before.inventory.items())
+        assert alert.reward == pytest.approx(alert.cycle.gain * alert.cycle.laps)
+
+
+def test_a_loop_of_water_is_one_drink_long_and_begins_after_the_first():
+    episode = farmed("water", 1)
+    loop = next(alert for alert in alerts(episode) if alert.rule == "paying_loop")
+    assert loop.cycle is not None
+    assert (loop.cycle.steps, loop.cycle.gain) == (1, pytest.approx(0.06, rel=0.2))
+    assert min(span.first_frame for span in loop.evidence) > episode.unlock_steps["collect_drink"]
+
+
+@pytest.mark.parametrize("seed", range(20, 26))
+def test_a_scripted_episode_raises_no_alert(seed: int):
+    assert alerts(played("scripted", seed, 400, actions=1 if seed % 2 else 5)) == []
+
+
+@pytest.mark.parametrize("seed", [9200, 9214])
+def test_a_long_scripted_episode_that_digs_and_builds_much_raises_no_alert(seed: int):
+    assert alerts(played("scripted", seed, STEPS)) == []
+
+
+@pytest.mark.parametrize("actions", [5, 10])
+def test_an_honest_player_that_leaves_its_shelter_and_shuts_it_again_until_it_is_light_raises_no_alert(actions: int):
+    assert alerts(played("scripted", 8, STEPS, actions=actions)) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_random_episode_raises_no_alert(seed: int):
+    assert alerts(played("random", seed, 400)) == []
+
+
+def test_what_honest_episodes_do_raise_is_that_unlocks_are_paid_under_several_names():
+    assert {alert.rule for alert in audit(played("scripted", 20, 400))} == {"paid_twice"}
+
+
+def test_higher_thresholds_find_less_and_lower_ones_more():
+    episode = farmed("stone", 1)
+    found = alerts(episode)
+    strict = replace(AuditThresholds(), loop_laps=1_000, still_worth=100.0)
+    assert {"paying_loop", "standing_still"} <= {alert.rule for alert in found}
+    assert not {"paying_loop", "standing_still"} & {alert.rule for alert in alerts(episode, strict)}
+    loose = replace(AuditThresholds(), component_share=0.05, component_decisions=5, twice_share=0.0)
+    assert {"one_component", "paid_twice"} <= {alert.rule for alert in alerts(episode, loose)}
+
+
+def test_alerts_come_before_notices_and_those_with_more_reward_first():
+    found = audit(farmed("stone", 1))
+    assert found[-1].severity is Severity.NOTICE
+    rewards = [alert.reward for alert in found if alert.severity is Severity.ALERT]
+    assert rewards == sorted(rewards, reverse=True)
+
+
+@pytest.mark.parametrize("scale", [0.001, 1000.0])
+def test_a_configuration_that_pays_more_for_everything_changes_no_finding(scale: float):
+    honest, farmer = Story(replace(DEFAULT, indicator_lambda=scale)), Story(replace(DEFAULT, indicator_lambda=scale))
+    honest.unlock_all()
+    farmer.unlock_all().repeat(60, (To(done="collect_drink"),))
+    assert alerts(honest.episode) == []
+    assert "paying_loop" in {alert.rule for alert in alerts(farmer.episode)}
+
+
+def test_with_a_negative_lambda_repeating_costs_and_is_no_loop_that_pays():
+    story = Story(replace(DEFAULT, indicator_lambda=-1.0)).unlock_all().repeat(60, (To(done="collect_drink"),))
+    assert not {"paying_loop", "standing_still", "one_component"} & {alert.rule for alert in audit(story.episode)}
+
+
+def test_nothing_is_found_where_nothing_is_paid():
+    story = Story(replace(DEFAULT, enabled=False)).unlock_all().repeat(60, (To(done="collect_drink"),))
+    assert audit(story.episode) == ()
+    assert audit_config(story.config) == ()
+
+
+def test_an_episode_without_a_world_and_one_without_a_decision_are_nothing_to_look_at():
+    episode = Story().episode
+    assert audit(episode) == audit(replace(episode, initial=None)) == ()
+
+
+def test_every_rule_says_in_words_what_it_looks_for_and_has_thresholds():
+    for name, rule in RULES.items():
+        assert rule.id == name
+        assert rule.name and rule.description.endswith(".")
+    assert {spec.metadata["rule"] for spec in fields(AuditThresholds)} == set(RULES)
+
+
+def test_every_alert_names_its_rule_and_says_its_criterion():
+    found = [*audit(farmed("stone", 1)), *audit_config(RewardConfig(strategy="per_achievement"))]
+    for alert in found:
+        assert alert.rule in RULES
+        assert alert.sentence.endswith(".") and alert.criterion.endswith(".")

@@ -1,0 +1,44 @@
+"""What counts as equal depends on the numbers compared, and on no other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.analysis.numbers import is_equal, levels
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def test_rounding_of_sums_is_equal_and_the_smallest_rewards_are_not():
+    total = sum([0.1] * 5_000)
+    assert total != 500.0
+    assert levels(np.array([total, 500.0, 500.1])).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("outlier", [1e10, -1e10, 1e15, 1e300, -LARGEST, LARGEST])
+def test_an_outlier_hides_no_difference(outlier: float):
+    found = levels(np.array([outlier, 0.3, 0.9, 1.1, 0.1 + 0.2]))
+    assert (found[1:] - found[1]).tolist() == [0, 1, 2, 0]
+    assert found[0] == (0 if outlier < 0 else 3)
+
+
+def test_large_numbers_are_equal_by_their_own_size():
+    assert levels(np.array([1e12, 1e12 + 1, -1e12, -1e12 - 1, 1e12 + 1e5])).tolist() == [1, 1, 0, 0, 2]
+
+
+def test_a_row_of_small_gaps_is_no_single_level():
+    assert levels(np.array([0.0, 0.6e-9, 1.2e-9, 1.8e-9, 2.4e-9])).tolist() == [0, 0, 1, 1, 2]
+
+
+def test_two_numbers_are_equal_where_they_are_on_one_level():
+    draw = np.random.default_rng(4)
+    one = draw.normal(size=2_000) * 10.0 ** draw.integers(-3, 15, 2_000)
+    other = one + draw.normal(size=2_000) * 1e-9 * np.maximum(1.0, np.abs(one))
+    expected = [len(set(levels(np.array(pair)).tolist())) == 1 for pair in zip(one, other, strict=True)]
+    assert 100 < sum(expected) < 1_900
+    assert is_equal(one, other).tolist() == is_equal(other, one).tolist() == expected
+
+
+def test_no_numbers_have_no_level():
+    assert levels(np.zeros(0)).tolist() == []

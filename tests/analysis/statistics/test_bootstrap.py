@@ -1,0 +1,140 @@
+"""Intervals: of seeds and not of episodes, the same each time, and as SciPy's where SciPy can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from core.analysis.statistics import Estimate, SeedBootstrap, crafter_score
+from core.analysis.statistics.bootstrap import bca_interval
+from core.analysis.statistics.sample import Floats
+from core.errors import InvalidInput
+
+DRAW = np.random.default_rng(5)
+
+
+def column(values: Floats) -> Floats:
+    return values[:, None]
+
+
+def test_each_resample_draws_as_many_seeds_as_there_are():
+    weights = np.concatenate(list(SeedBootstrap(np.array([4, 4, 9, 11]), resamples=500).weights()))
+    assert weights.shape == (500, 3)
+    assert set(weights.sum(axis=1)) == {3.0}
+    assert weights.mean(axis=0) == pytest.approx([1, 1, 1], abs=0.15)
+
+
+def test_many_seeds_are_drawn_in_parts_that_together_are_all_resamples():
+    parts = list(SeedBootstrap(np.arange(3_000), resamples=1_000).weights())
+    assert len(parts) > 1
+    assert sum(map(len, parts)) == 1_000
+
+
+def test_the_point_is_the_mean_over_episodes_and_not_over_seeds():
+    (estimate,) = SeedBootstrap(np.array([1, 1, 1, 2])).of_means(column(np.array([0.0, 0.0, 0.0, 1.0])))
+    assert estimate.value == 0.25
+
+
+def test_one_seed_has_no_interval_however_many_episodes_it_has():
+    (estimate,) = SeedBootstrap(np.full(50, 3)).of_means(column(DRAW.random(50)))
+    assert estimate.interval is None
+    assert estimate == Estimate(estimate.value)
+
+
+def test_what_is_the_same_everywhere_has_an_interval_without_width():
+    (estimate,) = SeedBootstrap(np.arange(6)).of_means(column(np.ones(6)))
+    assert estimate.interval == (1.0, 1.0)
+
+
+def test_the_same_input_gives_the_same_interval_and_other_entropy_another():
+    seeds, values = np.arange(12), column(DRAW.normal(size=12))
+    first = SeedBootstrap(seeds).of_means(values)
+    assert SeedBootstrap(seeds).of_means(values) == first
+    assert SeedBootstrap(seeds, entropy=1).of_means(values) != first
+
+
+def test_the_order_of_episodes_and_the_names_of_seeds_do_not_matter():
+    seeds, values = DRAW.integers(0, 8, 40), column(DRAW.normal(size=40))
+    order = DRAW.permutation(40)
+    (one,) = SeedBootstrap(seeds).of_means(values)
+    (other,) = SeedBootstrap(seeds[order] * 1000).of_means(values[order])
+    assert [other.value, other.low, other.high] == pytest.approx([one.value, one.low, one.high])
+
+
+def test_episodes_that_repeat_their_seeds_result_do_not_narrow_the_interval():
+    values = DRAW.normal(size=10)
+    (alone,) = SeedBootstrap(np.arange(10)).of_means(column(values))
+    (repeated,) = SeedBootstrap(np.repeat(np.arange(10), 30)).of_means(column(np.repeat(values, 30)))
+    assert repeated.interval == pytest.approx(alone.interval)
+    (as_if_independent,) = SeedBootstrap(np.arange(300)).of_means(column(np.repeat(values, 30)))
+    assert as_if_independent.low is not None and alone.low is not None
+    assert as_if_independent.low > alone.low
+
+
+@pytest.mark.parametrize("statistic", ["mean", "score"])
+def test_with_one_episode_a_seed_it_is_scipys_bca_interval(statistic: str):
+    values = (np.random.default_rng(2).random((40, 5)) < (0.9, 0.6, 0.3, 0.1, 0.5)).astype(float)
+    function = crafter_score if statistic == "score" else lambda means: means.mean(axis=-1)
+
+    def of_rows(rows: Floats, axis: int) -> Floats:
+        return function(values[rows.astype(int)].mean(axis=-2))
+
+    expected = stats.bootstrap(
+        (np.arange(40.0),), of_rows, n_resamples=20_000, vectorized=True, method="BCa", rng=np.random.default_rng(1)
+    ).confidence_interval
+    bootstrap = SeedBootstrap(np.arange(40), resamples=20_000)
+    (estimate,) = bootstrap.of_means(values, lambda means: function(means)[..., None])
+    width = expected.high - expected.low
+    assert [estimate.low, estimate.high] == pytest.approx([expected.low, expected.high], abs=0.03 * width)
+
+
+def test_without_bias_and_skew_the_interval_is_that_of_the_percentiles():
+    resampled = column(np.concatenate([np.linspace(-1, 1, 1_001)]))
+    low, high = bca_interval(np.zeros(1), resampled, column(np.array([-1.0, 1.0])))
+    assert [low[0], high[0]] == pytest.approx([-0.95, 0.95], abs=1e-9)
+
+
+def test_the_intervals_hold_the_truth_about_as_often_as_they_say():
+    """Sixty episodes of two for each seed that share their seed's luck."""
+    draw = np.random.default_rng(7)
+    hits = 0
+    for _ in range(200):
+        luck = np.repeat(draw.normal(size=30), 2)
+        values = luck + draw.normal(size=60)
+        (estimate,) = SeedBootstrap(np.repeat(np.arange(30), 2), resamples=400).of_means(column(values))
+        assert estimate.low is not None and estimate.high is not None
+        hits += estimate.low <= 0 <= estimate.high
+    assert 0.88 <= hits / 200 <= 0.99
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e60, 1e110, 1e200, 4e307])
+def test_intervals_grow_with_the_values_and_no_further(size: float):
+    seeds, values = np.arange(4), column(np.array([1.0, 2.0, 3.0, 4.0]))
+    # At a millionfold of 1, so that what counts as rounding is small beside all of it.
+    (usual,) = SeedBootstrap(seeds).of_means(values * 1e6)
+    (scaled,) = SeedBootstrap(seeds).of_means(values * size)
+    assert usual.low is not None and usual.high is not None
+    assert scaled.value == pytest.approx(2.5 * size)
+    if size > 1:
+        assert scaled.interval == pytest.approx((usual.low / 1e6 * size, usual.high / 1e6 * size))
+
+
+def test_huge_values_of_both_signs_have_a_finite_interval():
+    (estimate,) = SeedBootstrap(np.arange(4)).of_means(column(np.array([1.7e308, -1.7e308, 2.0, 1.7e308])))
+    assert estimate.low is not None and estimate.high is not None
+    assert -1.7e308 <= estimate.low < estimate.value < estimate.high <= 1.7e308
+
+
+def test_a_huge_column_does_not_touch_the_others():
+    seeds, values = np.arange(12), DRAW.normal(size=12)
+    (alone,) = SeedBootstrap(seeds).of_means(column(values))
+    beside, _ = SeedBootstrap(seeds).of_means(np.column_stack([values, values * 1e200]))
+    assert [beside.value, beside.low, beside.high] == pytest.approx([alone.value, alone.low, alone.high])
+
+
+def test_no_episodes_and_values_that_are_not_finite_are_refused():
+    with pytest.raises(InvalidInput, match="No episodes were given"):
+        SeedBootstrap(np.zeros(0, np.int64)).of_means(np.zeros((0, 1)))
+    with pytest.raises(InvalidInput, match="Of 3 values, 1 is no finite number"):
+        SeedBootstrap(np.arange(3)).of_means(column(np.array([1.0, np.inf, 2.0])))

@@ -1,0 +1,61 @@
+"""What each part of the shaping paid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.analysis.statistics import component_pay, component_table
+from core.errors import InvalidInput
+from tests.support.statistics_samples import facts
+
+EPISODES = [
+    facts(paid=[("inventory", "drink", 1.0), ("achievement", "a", 2.0)]),
+    facts(paid=[("inventory", "drink", 3.0)]),
+    facts(paid=[("inventory", "wood", 0.0), ("potential", "tier", -2.0)]),
+]
+
+
+def test_parts_are_scaled_by_each_episodes_lambda_and_the_largest_comes_first():
+    pays = component_pay(component_table(EPISODES, [1.0, 0.5, 1.0]), np.array([0, 1]))
+    assert [(part.kind, part.name, part.total, part.mean) for part in pays] == [
+        ("inventory", "drink", 2.5, 1.25),
+        ("achievement", "a", 2.0, 1.0),
+    ]
+    assert [part.share for part in pays] == pytest.approx([2.5 / 4.5, 2.0 / 4.5])
+
+
+def test_what_takes_away_has_a_share_by_its_amount_and_nothing_is_left_out_but_nothing():
+    pays = component_pay(component_table(EPISODES, [1.0] * 3), np.array([0, 1, 2]))
+    assert [(part.name, part.total) for part in pays] == [("drink", 4.0), ("a", 2.0), ("tier", -2.0)]
+    assert [part.share for part in pays] == [0.5, 0.25, 0.25]
+    assert sum(part.mean for part in pays) == pytest.approx(4.0 / 3)
+
+
+def test_an_episode_that_was_paid_nothing_has_no_parts():
+    table = component_table([facts(), *EPISODES], [1.0] * 4)
+    assert component_pay(table, np.array([0])) == ()
+    assert component_pay(table, np.array([], np.int64)) == ()
+
+
+def test_the_same_name_in_two_kinds_are_two_parts():
+    its = facts(paid=[("achievement", "a", 1.0), ("achievement_count", "a", 0.5), ("achievement", "a", 1.0)])
+    assert [(part.kind, part.total) for part in component_pay(component_table([its], [2.0]), np.array([0]))] == [
+        ("achievement", 4.0),
+        ("achievement_count", 1.0),
+    ]
+
+
+def test_huge_payments_have_shares_like_others():
+    its = facts(paid=[("achievement", "a", 1.5e308), ("inventory", "drink", -0.5e308), ("inventory", "wood", 1.25)])
+    most, less, least = component_pay(component_table([its, its], [1.0, 1.0]), np.array([0, 1]))
+    assert (most.mean, less.mean, least.total) == (1.5e308, -0.5e308, 2.5)
+    assert (most.share, less.share) == pytest.approx((0.75, 0.25))
+
+
+def test_payments_that_are_not_finite_are_refused():
+    its = facts(paid=[("achievement", "a", np.inf), ("inventory", "drink", 1.0)])
+    table = component_table([its, facts()], [1.0, 1.0])
+    with pytest.raises(InvalidInput, match="Of 2 payments, 1 is no finite number"):
+        component_pay(table, np.array([0]))
+    assert component_pay(table, np.array([1])) == ()

@@ -1,0 +1,101 @@
+"""Success rates, Crafter score and progress, held against what can be worked out by hand and what was published."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from core.analysis.statistics import HUMAN, crafter_score, published_rows, summarise
+from core.errors import InvalidInput
+from tests.support.statistics_samples import sample
+
+PUBLISHED = [row for row in published_rows() if row.success is not None]
+
+
+def test_the_score_is_a_geometric_mean_of_rates_in_percent_with_one_added():
+    assert crafter_score(np.array([0.0, 0.0])) == 0.0
+    assert crafter_score(np.array([1.0, 1.0])) == pytest.approx(100.0)
+    assert crafter_score(np.array([1.0, 0.0])) == pytest.approx(math.sqrt(101) - 1)
+
+
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.entry)
+def test_success_rates_that_were_published_give_the_published_score_and_progress(row):
+    rates = np.array(list(row.success.values()))
+    assert len(rates) == 22
+    assert 100 * rates.mean() == pytest.approx(100 * row.progress, abs=0.006)
+    assert rates.sum() == pytest.approx(row.mean_achievements, abs=0.006)
+    if row.entry == HUMAN:  # published as the mean of the scores of several runs, which is lower than that of all
+        assert crafter_score(rates) == pytest.approx(52.05, abs=0.01)
+        assert row.score < crafter_score(rates) < row.score + row.score_deviation
+    else:
+        assert crafter_score(rates) == pytest.approx(row.score, abs=0.01)
+
+
+def test_a_summary_by_hand():
+    """Seed 1: two episodes; seed 2: two. a is unlocked in 3 of 4, b in 1, c in none."""
+    summary = summarise(sample([1, 1, 2, 2], [[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]], [1.0, 2.0, 1.0, -0.4]))
+    assert (summary.n_episodes, summary.n_seeds) == (4, 2)
+    assert summary.n_successes == (3, 1, 0)
+    assert [rate.value for rate in summary.success] == [0.75, 0.25, 0.0]
+    assert summary.score.value == pytest.approx((76 * 26 * 1) ** (1 / 3) - 1)
+    assert summary.achievements.value == 1.0
+    assert summary.progress.value == pytest.approx(1 / 3)
+    assert summary.env_return.value == pytest.approx(0.9)
+    assert summary.shaped_return.value == pytest.approx(1.8)
+    assert summary.steps.value == 100.0
+
+
+def test_two_seeds_can_only_be_drawn_in_three_ways_so_the_interval_lies_between_them():
+    summary = summarise(sample([1, 1, 2, 2], [[1], [1], [1], [0]]))
+    assert summary.success[0].interval == (0.5, 1.0)
+
+
+def test_one_seed_has_no_interval_anywhere():
+    summary = summarise(sample([5, 5, 5], [[1, 0], [0, 0], [1, 1]]))
+    estimates = (*summary.success, summary.score, summary.progress, summary.env_return, summary.shaped_return)
+    assert all(estimate.interval is None for estimate in estimates)
+
+
+def test_the_same_episodes_give_the_same_summary():
+    its = sample([1, 2, 3, 4], [[1, 0], [0, 0], [1, 1], [0, 1]])
+    assert summarise(its) == summarise(its)
+
+
+def test_few_episodes_score_too_low_and_more_of_them_less_so():
+    """What the caption of the page says."""
+    rates = np.array(list(next(row for row in PUBLISHED if row.entry == HUMAN).success.values()))  # pyright: ignore
+    draw = np.random.default_rng(1)
+    few, many = (
+        np.mean([crafter_score((draw.random((n, 22)) < rates).mean(axis=0)) for _ in range(300)]) for n in (5, 50)
+    )
+    assert few < many < crafter_score(rates)
+    assert crafter_score(rates) - few > 5
+    assert crafter_score(rates) - many < 2
+
+
+@pytest.mark.parametrize("size", [1e60, 1e110, 1e200, 1e307])
+def test_huge_returns_are_summarised_like_others(size: float):
+    its = sample([1, 2, 3, 4], [[1], [0], [1], [1]], [size, 2 * size, 3 * size, 4 * size])
+    summary = summarise(its)
+    assert summary.shaped_return.value == pytest.approx(5 * size)
+    assert summary.shaped_return.low is not None and summary.shaped_return.high is not None
+    assert 2 * size <= summary.shaped_return.low < 5 * size < summary.shaped_return.high <= 8 * size
+    assert summary.success == summarise(sample([1, 2, 3, 4], [[1], [0], [1], [1]])).success
+
+
+def test_returns_that_are_not_finite_and_nothing_at_all_are_refused():
+    with pytest.raises(InvalidInput, match="Of 3 environment returns, 2 are no finite numbers"):
+        summarise(sample([1, 2, 3], [[1], [0], [1]], [1.0, np.inf, np.nan]))
+    with pytest.raises(InvalidInput, match="one episode or more"):
+        summarise(sample([1], [[1, 0]]).at(np.zeros(0, np.int64)))
+    with pytest.raises(InvalidInput, match="one achievement or more"):
+        summarise(sample([1, 2], [[], []], [1.0, 2.0]))
+
+
+def test_a_score_without_rates_or_of_no_numbers_is_refused():
+    with pytest.raises(InvalidInput, match="No success rates were given"):
+        crafter_score(np.zeros(0))
+    with pytest.raises(InvalidInput, match="Of 2 success rates, 1 is no finite number"):
+        crafter_score(np.array([0.5, np.nan]))

@@ -1,0 +1,146 @@
+"""A shaping that is a potential's difference is found to be one; any other is found out, and where."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.analysis.potential_check import CHOICES, PotentialCheck, Reading, check, potential_around
+from core.env import CrafterEnv
+from core.errors import InvalidInput
+from core.facts import FactsWriter
+from core.facts.columns import FactColumns
+from core.policies import make_policy
+from core.rewards import RewardShaper
+from core.rewards.potentials import POTENTIALS
+from core.rollout import NoRecorder, run_episode
+from core.scenes import pack_scenes, read_packed
+from core.types import Episode, EpisodeSpec, Limits, PolicySpec, RewardConfig, StopReason
+from tests.support.facts import facts_of
+
+GAMMA, SCALE = 0.97, 2.5
+
+
+def played(config: RewardConfig, steps: int = 120) -> Episode:
+    spec = EpisodeSpec(7, PolicySpec("scripted"), 1, reward=config, limits=Limits(max_steps=steps))
+    policy = make_policy(spec.policy, seed=1, max_actions=5)
+    episode = run_episode(spec, CrafterEnv(observe=False), policy, RewardShaper(config), NoRecorder())
+    assert episode.stop_reason is StopReason.MAX_STEPS
+    return episode
+
+
+def held_against(episode: Episode, potential: str, reading: Reading, **how: float) -> PotentialCheck:
+    columns = FactColumns([facts_of(episode)])
+    assert episode.initial is not None
+    scenes = read_packed(pack_scenes([episode.initial.scene, *(step.state.scene for step in episode.steps)]))
+    shaping = reading.shaping(columns.logged, columns.env_rewards)
+    return check(shaping, potential_around(potential, columns, scenes), is_end=columns.is_end, **how)
+
+
+@pytest.mark.parametrize("potential", POTENTIALS)
+def test_an_episode_that_was_shaped_by_the_potential_does_not_deviate_from_it(potential: str):
+    params = {"potential": potential, "gamma": GAMMA, "scale": SCALE}
+    episode = played(RewardConfig("potential_based", params=params))
+    found = held_against(episode, potential, Reading.INSTEAD, gamma=GAMMA, scale=SCALE)
+    assert found.ended
+    assert np.abs(found.deviation).max() < 1e-9
+    assert (found.largest, len(found.violations)) == (None, 0)
+    assert found.best_scale == pytest.approx(SCALE)
+    assert found.explained == pytest.approx(1.0)
+    assert found.discounted_shaping == pytest.approx(found.discounted_expected)
+    assert held_against(episode, potential, Reading.ADDED, gamma=GAMMA, scale=SCALE).largest is not None
+
+
+def test_the_default_rewards_are_no_potential_and_the_worst_decision_is_named():
+    episode = played(RewardConfig("per_achievement"))
+    found = held_against(episode, "achievements", Reading.ADDED)
+    assert found.largest is not None
+    worst = episode.decisions[found.largest]
+    assert abs(found.deviation[found.largest]) == np.abs(found.deviation).max()
+    assert found.shaping[found.largest] == worst.reward.total
+    assert 0 < found.explained < 1
+
+
+def test_every_choice_can_be_held_against_an_episode():
+    episode = played(RewardConfig("per_achievement"), steps=30)
+    for name in CHOICES:
+        assert len(held_against(episode, name, Reading.ADDED).deviation) == len(episode.decisions)
+
+
+# --------------------------------------------------------------------------------------------- in numbers
+
+BEFORE = np.array([0.0, 1.0, 1.0])
+AFTER = np.array([1.0, 1.0, 3.0])
+
+
+def of(shaping: list[float], ended: bool = True, gamma: float = 0.5, scale: float = 1.0) -> PotentialCheck:
+    is_end = [False, False, ended]
+    return check(np.array(shaping), (BEFORE, AFTER), is_end=is_end, gamma=gamma, scale=scale)
+
+
+def test_the_potential_is_0_at_the_end_and_stays_where_an_episode_was_cut_off():
+    assert of([0.0] * 3).expected.tolist() == [0.5, -0.5, -1.0]
+    assert of([0.0] * 3, ended=False).expected.tolist() == [0.5, -0.5, 0.5]
+
+
+def test_deviations_are_counted_summed_and_the_largest_is_found():
+    found = of([0.5, -0.25, -1.75])
+    assert found.deviation.tolist() == [0.0, 0.25, -0.75]
+    assert found.violations.tolist() == [1, 2]
+    assert (found.largest, found.total_deviation) == (2, 1.0)
+    assert found.largest_before_end == 1
+    assert of([0.5, -0.5, -1.75]).largest_before_end is None
+
+
+def test_a_shaping_by_a_potential_adds_the_same_whatever_was_played():
+    assert of([0.0] * 3).discounted_expected == -BEFORE[0]
+    assert of([4.0, 2.0, 1.0]).discounted_shaping == 4.0 + 1.0 + 0.25
+
+
+def test_the_best_scale_is_the_least_squares_one():
+    found = of([1.0, -1.0, -2.0])
+    assert (found.best_scale, found.explained) == (pytest.approx(2.0), pytest.approx(1.0))
+    around_best = [float(np.sum(of([1.0, 3.0, -1.0], scale=s).deviation ** 2)) for s in (-0.1, 0.0, 0.1)]
+    best = of([1.0, 3.0, -1.0])
+    assert best.best_scale == pytest.approx(0.0)
+    assert around_best[1] == min(around_best)
+
+
+def test_a_potential_that_never_changes_has_no_best_scale():
+    still = check(np.array([1.0, 0.0]), (np.zeros(2), np.zeros(2)), is_end=[False, True])
+    assert still.best_scale is None
+    assert still.explained == 0.0
+
+
+def test_an_episode_without_decisions_deviates_nowhere():
+    nothing = check(np.zeros(0), (np.zeros(0), np.zeros(0)), is_end=[])
+    assert (nothing.largest, nothing.total_deviation, nothing.ended, nothing.best_scale) == (None, 0.0, False, None)
+
+
+def test_what_does_not_fit_together_is_refused():
+    with pytest.raises(InvalidInput, match="2 rewards"):
+        check(np.zeros(2), (BEFORE, AFTER), is_end=[False, True])
+    with pytest.raises(InvalidInput, match="no number of a sensible size"):
+        of([0.0, float("inf"), 0.0])
+    columns = FactColumns([FactsWriter().facts()])
+    with pytest.raises(InvalidInput, match="no potential"):
+        potential_around("altitude", columns)
+    with pytest.raises(InvalidInput, match="needs the episode's stored scenes"):
+        potential_around("next_resource", columns)
+
+
+@pytest.mark.parametrize("gamma", [2, -1, 1.001, float("nan"), float("inf"), "0.9", None, True])
+def test_a_gamma_that_is_no_discount_is_refused(gamma: float):
+    with pytest.raises(InvalidInput, match="^gamma is .*; give a number from 0 to 1.$"):
+        of([0.0] * 3, gamma=gamma)
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), -1e16, 10**400, "1", None, False])
+def test_a_scale_that_is_no_number_of_a_sensible_size_is_refused(scale: float):
+    with pytest.raises(InvalidInput, match=r"^scale is .*; give a number from -1e\+15 to 1e\+15.$"):
+        of([0.0] * 3, scale=scale)
+
+
+@pytest.mark.parametrize("gamma", [0, 1, np.float32(0.5)])
+def test_the_ends_of_a_discount_s_range_are_taken(gamma: float):
+    assert of([0.0] * 3, gamma=gamma, scale=0).gamma == gamma
