@@ -9,14 +9,8 @@ BIN := $(VENV)/bin
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
 
-# The tests that drive a browser run one at a time, as a page is slow where others keep the machine busy.
 test: $(VENV)/dev.stamp
-ifeq ($(strip $(ARGS)),)
-	$(BIN)/python -m pytest -m browser
-	$(BIN)/python -m pytest -m "not browser and not real_model" --numprocesses auto --maxprocesses 4 --dist loadfile
-else
-	$(BIN)/python -m pytest $(ARGS)
-endif
+	$(BIN)/python -m pytest $(if $(strip $(ARGS)),$(ARGS),--numprocesses auto --maxprocesses 4 --dist loadfile)
 
 real-model: $(VENV)/real-model.stamp
 	$(BIN)/python -m pytest -m real_model $(ARGS)

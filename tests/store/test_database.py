@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import sqlite3
@@ -196,7 +195,7 @@ def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path):
         TraceStore.from_settings(settings(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere; the next test takes its place")
+@pytest.mark.not_as_root("root may write everywhere; the next test takes its place")
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path):
     tmp_path.chmod(0o555)
     try:

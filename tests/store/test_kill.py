@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import threading
 from dataclasses import replace
@@ -11,13 +10,11 @@ from multiprocessing.connection import Connection
 
 from core.store import TraceStore
 from core.types import EpisodeStatus, Run
+from tests.support.processes import forks, start
 from tests.support.records import make_decisions, make_run
 
 KILLS = 50
 DECISIONS = 60
-
-forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["tests.store.test_kill"])
 
 
 def test_nothing_that_was_acknowledged_is_lost_in_fifty_kills(sqlite_url: str):
@@ -50,8 +47,7 @@ def test_nothing_that_was_acknowledged_is_lost_in_fifty_kills(sqlite_url: str):
 def _record_until_killed(url: str, draw: random.Random) -> int:
     """Start a worker, kill it at a random moment; how many decisions it had acknowledged."""
     receiver, sender = forks.Pipe(duplex=False)
-    worker = forks.Process(target=_work, args=(url, sender))
-    worker.start()
+    worker = start(_work, url, sender)
     sender.close()
     acknowledged = 0
     enough = draw.randrange(DECISIONS)

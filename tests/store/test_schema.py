@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from core.errors import StoreCorrupt, StoreTooNew
 from core.store import TraceStore
 from core.store.schema import alembic_config
 from core.store.tables import metadata
+from tests.support.processes import forks, start
 from tests.support.records import make_run
-
-forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["tests.store.test_schema"])
 
 
 def test_the_migrations_lead_to_the_tables_that_the_program_uses(store: TraceStore):
@@ -79,9 +76,7 @@ def test_a_postgresql_database_with_other_tables_is_left_alone(postgres_url: str
 def test_processes_that_create_the_database_at_once_all_succeed(database_url: str, attempt: int):
     together = forks.Barrier(6)
     results = forks.Queue()
-    processes = [forks.Process(target=_open_and_add, args=(database_url, n, together, results)) for n in range(6)]
-    for process in processes:
-        process.start()
+    processes = [start(_open_and_add, database_url, n, together, results) for n in range(6)]
     said = sorted(results.get(timeout=120) for _ in processes)
     for process in processes:
         process.join()
@@ -110,8 +105,7 @@ def test_a_process_that_dies_while_it_creates_the_database_leaves_nothing_half_d
     for number in range(5):
         url = f"sqlite:///{tmp_path / f'{number}.db'}"
         begun, begins = forks.Pipe(duplex=False)
-        process = forks.Process(target=_say_and_open, args=(url, begins))
-        process.start()
+        process = start(_say_and_open, url, begins)
         begun.recv()
         process.join(timeout=0.01 * number)
         process.kill()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import threading
@@ -16,10 +15,8 @@ import pytest
 
 from core.errors import CraftscopeError, StoreCorrupt, StoreGone
 from core.store import TraceStore, sqlite_wal
+from tests.support.processes import forks, start
 from tests.support.records import make_run, record_episode
-
-forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["tests.store.test_wal"])
 
 
 @pytest.fixture
@@ -34,8 +31,7 @@ class Dashboard:
 
     def __init__(self, file: Path) -> None:
         self._pipe, other = forks.Pipe()
-        self._process = forks.Process(target=_serve, args=(f"sqlite:///{file}", other))
-        self._process.start()
+        self._process = start(_serve, f"sqlite:///{file}", other)
         other.close()
         assert self._pipe.recv() == "open"
 
