@@ -48,7 +48,7 @@ class Polls:
         self.reruns += 1
 
     def _noted(self, function: Any, *, run_every: float | None = None) -> Any:
-        if not function.__module__.endswith("lab.archive"):
+        if not function.__module__.endswith("lab.shared.reward_facts"):
             return self._fragment(function, run_every=run_every)
         self.every_s.append(run_every)
         return lambda *given: self._calls.append(lambda: function(*given))
