@@ -116,9 +116,10 @@ def kind_of(spec: Field[Any]) -> Kind:
     return kind
 
 
-def read_params(kind: type[Params], given: object, *, policy: str) -> Params:
+def read_params(kind: type[Params], given: object, *, policy: str, retired: Sequence[str] = ()) -> Params:
     """Builds the parameter record of a policy from plain data.
 
+    retired: parameters of earlier versions, which stored runs still hold; they are ignored.
     Raises InvalidConfig for a name that the policy does not have and for a value that is not of the parameter's kind.
     """
     known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # pyright: ignore[reportArgumentType]
@@ -128,12 +129,14 @@ def read_params(kind: type[Params], given: object, *, policy: str) -> Params:
         )
     values = cast(Mapping[object, object], given)
     for name in values:
-        if name not in known:
+        if name not in known and name not in retired:
             accepted = ", ".join(known) or "none"
             hint = did_you_mean(name[:200], known) if isinstance(name, str) else ""
             shown = quoted(name)[1:-1] if isinstance(name, str) else quoted(name)
             raise InvalidConfig(f'The policy "{policy}" has no parameter "{shown}"{hint or "."} It has: {accepted}.')
-    return kind(**{str(name): _checked(value, known[str(name)], policy) for name, value in values.items()})
+    return kind(
+        **{str(name): _checked(value, known[str(name)], policy) for name, value in values.items() if name in known}
+    )
 
 
 def _field(default: Any, label: str, description: str, kind: Kind) -> Any:

@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from core.errors import InvalidConfig
+
+PROVIDER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ANTHROPIC_API_KEY": ("api.anthropic.com",),
+    "CEREBRAS_API_KEY": ("api.cerebras.ai",),
+    "COHERE_API_KEY": ("api.cohere.ai",),
+    "DASHSCOPE_API_KEY": ("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
+    "DEEPINFRA_API_KEY": ("api.deepinfra.com",),
+    "DEEPSEEK_API_KEY": ("api.deepseek.com",),
+    "FIREWORKS_API_KEY": ("api.fireworks.ai",),
+    "GEMINI_API_KEY": ("generativelanguage.googleapis.com",),
+    "GOOGLE_API_KEY": ("generativelanguage.googleapis.com",),
+    "GROQ_API_KEY": ("api.groq.com",),
+    "HF_TOKEN": ("router.huggingface.co",),
+    "MINIMAX_API_KEY": ("api.minimax.io", "api.minimaxi.com"),
+    "MISTRAL_API_KEY": ("api.mistral.ai",),
+    "MOONSHOT_API_KEY": ("api.moonshot.ai", "api.moonshot.cn"),
+    "NVIDIA_API_KEY": ("integrate.api.nvidia.com",),
+    "OPENAI_API_KEY": ("api.openai.com",),
+    "OPENROUTER_API_KEY": ("openrouter.ai",),
+    "PERPLEXITY_API_KEY": ("api.perplexity.ai",),
+    "TOGETHER_API_KEY": ("api.together.xyz", "api.together.ai"),
+    "XAI_API_KEY": ("api.x.ai",),
+    "ZAI_API_KEY": ("api.z.ai",),
+}
+"""The variables of well-known providers, and the hosts that each may be sent to. `CRAFTSCOPE_KEYS` adds to these."""
+
+_KEY_PAIRS: Final = "CRAFTSCOPE_KEYS"
+_PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\S+)")
+# Settings of ours may hold a password of another service.
+_OUR_NAMES: Final = re.compile(r"CRAFTSCOPE_", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +64,9 @@ class Settings:
 def load_settings() -> Settings:
     """Read `CRAFTSCOPE_DATA_DIR`, `CRAFTSCOPE_DB_URL` and `CRAFTSCOPE_MAX_WORKERS`.
 
-    Raises InvalidConfig where a value cannot be used.
+    Raises InvalidConfig where a value is invalid, in `CRAFTSCOPE_KEYS` too.
     """
+    key_hosts()
     return Settings(
         data_dir=_data_dir(os.environ.get("CRAFTSCOPE_DATA_DIR")),
         db_url=os.environ.get("CRAFTSCOPE_DB_URL") or None,
@@ -50,14 +84,53 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     return environment
 
 
-def secret(name: str) -> str:
-    """The key that the environment variable `name` holds; empty where it is not set."""
-    return os.environ.get(name, "").strip()
+def key_hosts() -> dict[str, tuple[str, ...]]:
+    """The hosts, as they were written, that each key may be sent to, by the name of the key's variable.
+
+    A name in `CRAFTSCOPE_KEYS` (`OPENAI_API_KEY=api.openai.com, LAB_KEY=models.lab.example:8000`) may stand there
+    several times, and replaces the built-in pairs of that name. Raises InvalidConfig.
+    """
+    return {**PROVIDER_KEYS, **_key_pairs(os.environ.get(_KEY_PAIRS, ""))}
+
+
+def add_key_hosts(table: Mapping[str, str | Sequence[str]]) -> None:
+    """Add the `[keys]` table of Streamlit's secrets to `CRAFTSCOPE_KEYS`, so that workers inherit it.
+
+    table: the host of each variable, or a list of hosts. Raises InvalidConfig.
+    """
+    lists = {name: [given] if isinstance(given, str) else given for name, given in table.items()}
+    written = [f"{name}={host}" for name, hosts in lists.items() for host in hosts]
+    pairs = {**_key_pairs(", ".join(written)), **_key_pairs(os.environ.get(_KEY_PAIRS, ""))}
+    os.environ[_KEY_PAIRS] = ", ".join(f"{name}={host}" for name, hosts in pairs.items() for host in hosts)
+
+
+def read_key(name: str) -> str:
+    """The key in the environment variable `name`; empty where it is not set.
+
+    No variable is read that is not in `key_hosts()`. Raises InvalidConfig.
+    """
+    return os.environ.get(name, "").strip() if name in key_hosts() else ""
 
 
 def model_hosts() -> tuple[str, ...]:
     """The hosts that may be asked for a model, from `CRAFTSCOPE_MODEL_HOSTS` (commas between); none means any."""
     return tuple(filter(None, (name.strip() for name in os.environ.get("CRAFTSCOPE_MODEL_HOSTS", "").split(","))))
+
+
+def _key_pairs(text: str) -> dict[str, tuple[str, ...]]:
+    pairs: dict[str, tuple[str, ...]] = {}
+    entries = [entry.strip() for entry in text.replace("\n", ",").split(",")]
+    for number, entry in enumerate(filter(None, entries), 1):
+        found = _PAIR.fullmatch(entry)
+        if found is None or _OUR_NAMES.match(entry):
+            # The entry itself is not shown: it may be a key that was written here by mistake.
+            raise InvalidConfig(
+                f"Entry {number} of {_KEY_PAIRS} is not a pair of a variable's name and a host. Write pairs such as "
+                "OPENAI_API_KEY=api.openai.com, with commas between, and never a key itself."
+            )
+        name, host = found.groups()
+        pairs[name] = tuple(dict.fromkeys((*pairs.get(name, ()), host)))
+    return pairs
 
 
 def _data_dir(text: str | None) -> Path:

@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 
 from core.errors import InvalidConfig
-from core.settings import load_settings, worker_environment
+from core.settings import PROVIDER_KEYS, add_key_hosts, key_hosts, load_settings, read_key, worker_environment
 
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch):
-    for name in ("CRAFTSCOPE_DATA_DIR", "CRAFTSCOPE_DB_URL", "CRAFTSCOPE_MAX_WORKERS", "XDG_DATA_HOME"):
+    for name in (
+        "CRAFTSCOPE_DATA_DIR",
+        "CRAFTSCOPE_DB_URL",
+        "CRAFTSCOPE_KEYS",
+        "CRAFTSCOPE_MAX_WORKERS",
+        "XDG_DATA_HOME",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -83,3 +89,45 @@ def test_a_worker_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_pa
     for name, value in worker_environment(before).items():
         monkeypatch.setenv(name, value)
     assert load_settings() == before
+
+
+# ----------------------------------------------------------------------------------------------- keys and their hosts
+
+
+def test_keys_of_well_known_providers_are_paired_with_their_hosts():
+    assert key_hosts() == PROVIDER_KEYS
+    assert key_hosts()["OPENAI_API_KEY"] == ("api.openai.com",)
+
+
+def test_craftscope_keys_adds_pairs_of_a_name_and_a_host(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", " LAB_KEY = models.lab.example:8000,\nLAB_KEY=[::1]:8000, ")
+    assert key_hosts() == {**PROVIDER_KEYS, "LAB_KEY": ("models.lab.example:8000", "[::1]:8000")}
+
+
+@pytest.mark.parametrize(
+    "pairs", ["sk-secret", "sk-secret=host", "A_KEY=", "A_KEY=a b", "CRAFTSCOPE_DB_URL=host", "=h"]
+)
+def test_an_entry_that_is_no_pair_is_refused_by_its_number_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, pairs: str
+):
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", f"LAB_KEY=host, {pairs}")
+    with pytest.raises(InvalidConfig, match="Entry 2 of CRAFTSCOPE_KEYS") as caught:
+        load_settings()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_variable_that_is_paired_with_no_host_is_never_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAB_KEY", "sk-1 ")
+    assert read_key("LAB_KEY") == read_key("PATH") == ""
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "LAB_KEY=host")
+    assert read_key("LAB_KEY") == "sk-1"
+
+
+def test_the_keys_table_of_the_secrets_is_added_and_reaches_workers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "LAB_KEY=set.by.hand")
+    for _ in range(2):  # every page does it
+        add_key_hosts({"LAB_KEY": "other.example", "HOME_KEY": ["127.0.0.1:1", "[::1]:1"]})
+    assert key_hosts()["LAB_KEY"] == ("set.by.hand",)  # what the environment says counts
+    assert key_hosts()["HOME_KEY"] == ("127.0.0.1:1", "[::1]:1")
+    inherited = worker_environment(load_settings())["CRAFTSCOPE_KEYS"]
+    assert "HOME_KEY=127.0.0.1:1" in inherited and "HOME_KEY=[::1]:1" in inherited

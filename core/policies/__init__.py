@@ -70,6 +70,7 @@ _KINDS = (
         params=LlmParams,
         make=make_llm,
         check=check_llm,
+        retired=("key_for",),
     ),
 )
 POLICIES: dict[str, PolicyKind] = {kind.name: kind for kind in _KINDS}
@@ -99,7 +100,7 @@ def _read(spec: object) -> tuple[PolicyKind, Any]:
     if not isinstance(spec, PolicySpec):
         raise InvalidConfig(f"The policy is {quoted(spec)}; give a PolicySpec, such as PolicySpec('random').")
     kind = _kind(spec.name)
-    return kind, read_params(kind.params, spec.params, policy=kind.name)
+    return kind, read_params(kind.params, spec.params, policy=kind.name, retired=kind.retired)
 
 
 def _kind(name: object) -> PolicyKind:

@@ -83,6 +83,7 @@ class PolicyKind:
     labels, bounds and help.
     make: builds a policy from such a record, the policy seed and the cap on actions per call.
     check: raises InvalidConfig for a record whose parts are each possible but cannot be played; asked before a launch.
+    retired: parameters of earlier versions, which stored runs still hold.
     """
 
     name: str
@@ -91,6 +92,7 @@ class PolicyKind:
     params: type[Any]
     make: MakePolicy
     check: Callable[[Any], None] | None = None
+    retired: tuple[str, ...] = ()
 
 
 class MakePolicy(Protocol):

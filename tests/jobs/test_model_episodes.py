@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -40,6 +41,7 @@ OPEN = Budget()
 def run_on(
     server: ModelServer, *, seeds: Sequence[int] = (1,), decisions: int = 3, budget: Budget = OPEN, **params: Any
 ) -> Run:
+    os.environ["CRAFTSCOPE_KEYS"] = f"{KEY_NAME}={server.host}"
     told = LlmParams(base_url=server.url, model="tiny-model", key_name=KEY_NAME, http_retries=0, **params)
     plan = LaunchPlan(
         seeds=tuple(seeds),
@@ -63,6 +65,7 @@ def played(store: TraceStore, settings: Settings, run: Run) -> tuple[EpisodeSumm
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_NAME, KEY)
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "")  # `run_on` pairs the key with its server
 
 
 def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore, settings: Settings) -> None:

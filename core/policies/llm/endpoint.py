@@ -1,10 +1,13 @@
-"""Where a model is asked, and with which key.
+"""Where a model is asked, and which key may go there.
 
-A key is looked up by name in the moment a client is made, goes into that client, and is kept nowhere else.
+Whoever starts Craftscope pairs each key with its hosts (`core.settings.key_hosts`); the person at the page, a stored
+profile or a link can only choose among the keys of a host. A key is read when a client is made, goes into that client,
+and is stored nowhere.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,12 +15,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
-from core.errors import InvalidConfig
+from core.errors import InvalidConfig, PolicyError
+from core.settings import key_hosts, read_key
+from core.text import join, quoted
 
 NO_KEY = "EMPTY"  # what local servers take where they want none; the client refuses an empty one
-_KEY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEY_PART = re.compile(r"(?=.*[0-9])(?=.*[a-z]).{16,}")  # no part of a name that a person gave: gsk_, hf_, and a key
-_HIDDEN_NAMES = re.compile(r"CRAFTSCOPE_", re.IGNORECASE)  # settings of ours may hold a password of another service
+_KEY = re.compile(r"[!-~]+")  # what a header can carry
+_SHOWN_NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")  # any other "name" may be a key that was given by mistake
 _NAMES_OF_KEYS = (
     "api_key",
     "api-key",
@@ -41,15 +45,8 @@ class Endpoint:
     base_url: str
     query: dict[str, str]
     host: str
+    server: str  # scheme, host and port in one spelling, the usual port left out: whom a key is sent to
     key: str = field(default=NO_KEY, repr=False)
-
-    @property
-    def server(self) -> str:
-        """Scheme, host and port, the usual port left out: whom a key is sent to."""
-        parts = urlsplit(self.base_url)
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        is_usual = parts.port in (None, _USUAL_PORTS[parts.scheme])
-        return f"{parts.scheme}://{host}" if is_usual else f"{parts.scheme}://{host}:{parts.port}"
 
     @property
     def is_openai(self) -> bool:
@@ -58,7 +55,7 @@ class Endpoint:
 
 
 def endpoint_of(url: str, key: str = NO_KEY, allowed_hosts: Iterable[str] = ()) -> Endpoint:
-    """The endpoint that `url` means: a bare host, with or without /v1, or ending in /chat/completions; a query is kept.
+    """Normalise a base URL: a bare host, with or without /v1, or ending in /chat/completions. A query is kept.
 
     allowed_hosts: where not empty, the only hosts (with or without port) that may be asked.
     Raises InvalidConfig.
@@ -75,8 +72,8 @@ def endpoint_of(url: str, key: str = NO_KEY, allowed_hosts: Iterable[str] = ()) 
         raise InvalidConfig(f"The base URL is no address of a web server; give one {_EXAMPLE}.")
     if port == 0:
         raise InvalidConfig("The base URL names port 0, where no server listens; give the port of the model's server.")
-    if parts.username or parts.password:
-        raise InvalidConfig("The base URL holds a user name or password; give the key by the name of its variable.")
+    if "@" in parts.netloc:
+        raise InvalidConfig("The base URL holds a user name or password. Leave it out, and choose an API key instead.")
     hostname = _asked_host(parts.scheme, parts.netloc)
     host = hostname + (f":{port}" if port else "")
     allowed = {name.strip().lower().rstrip(".") for name in allowed_hosts if name.strip()}
@@ -97,56 +94,94 @@ def endpoint_of(url: str, key: str = NO_KEY, allowed_hosts: Iterable[str] = ()) 
         base_url=f"{parts.scheme}://{parts.netloc}{path or '/v1'}",
         query=dict(query),
         host=host,
+        server=_server(parts.scheme, bare, port),
         key=key or NO_KEY,
     )
 
 
+def keys_for(url: str) -> tuple[str, ...]:
+    """The names of the keys that may be sent to this server and that are set; empty for an invalid URL.
+
+    Raises InvalidConfig where `CRAFTSCOPE_KEYS` is invalid.
+    """
+    try:
+        server = endpoint_of(url).server
+    except InvalidConfig:
+        return ()
+    return tuple(name for name, hosts in key_hosts().items() if server in _servers(name, hosts) and read_key(name))
+
+
+def check_key(name: str, endpoint: Endpoint) -> None:
+    """Raise InvalidConfig where the key `name` may not be sent to this server. Empty stands for no key."""
+    if not name:
+        return
+    hosts = key_hosts().get(name, ())
+    if endpoint.server in _servers(name, hosts):
+        return
+    is_name = bool(_SHOWN_NAME.fullmatch(name))
+    whose = f"may be sent to {join(hosts, 'or')} only" if hosts else "is paired with no host, so it is never read"
+    raise InvalidConfig(
+        f"The key{f' {name}' if is_name else ''} {whose}; the base URL leads to {endpoint.server}. Choose a key of "
+        "this server, or none. To pair this one with it, start Craftscope with "
+        f"CRAFTSCOPE_KEYS={name if is_name else 'NAME'}={endpoint.server.removeprefix('https://')}."
+    )
+
+
+def key_of(name: str, endpoint: Endpoint) -> str:
+    """The key to send; `NO_KEY` where `name` is empty.
+
+    Raises InvalidConfig as `check_key`, and PolicyError where the key is not set or cannot be sent.
+    """
+    check_key(name, endpoint)
+    key = read_key(name) if name else NO_KEY
+    if not key:
+        raise PolicyError(
+            "auth",
+            f"{name} is not set where this episode is played. Set the environment variable, or the Streamlit secret of "
+            "that name, for the dashboard, and launch again.",
+        )
+    if not _KEY.fullmatch(key):
+        raise PolicyError(
+            "auth",
+            f"The key in {name} holds characters that no key has (a line break, a space, a typographic quote or the "
+            "like), so it cannot be sent. Copy it again.",
+        )
+    return key
+
+
+def _servers(name: str, hosts: Iterable[str]) -> set[str]:
+    """The servers that the pairs of a key name. Without a port or scheme it is https; with a port, either scheme."""
+    servers: set[str] = set()
+    for host in hosts:
+        try:
+            has_scheme = "://" in host
+            servers.add(endpoint_of(host).server)
+            if not has_scheme and urlsplit(f"//{host}").port is not None:
+                servers.add(endpoint_of(f"http://{host}").server)
+        except InvalidConfig as error:
+            raise InvalidConfig(
+                f"CRAFTSCOPE_KEYS pairs {name} with {quoted(host)}, which is not a host. Write it as api.openai.com or "
+                "127.0.0.1:8000."
+            ) from error
+    return servers
+
+
 def _asked_host(scheme: str, netloc: str) -> str:
-    """The host as it is looked up, in lower case and ASCII. Raises InvalidConfig where it can be none."""
+    """The host as it is looked up, in lower case and ASCII. Raises InvalidConfig where there can be no such host."""
     try:
         host = httpx2.URL(f"{scheme}://{netloc}").raw_host.decode("ascii").lower()
         host.encode("idna")  # it is looked up by way of this, which refuses what is too long or empty
     except (httpx2.InvalidURL, UnicodeError) as error:
         raise InvalidConfig(
             f"The base URL names a host that cannot exist ({error}). Invisible characters may have been pasted with "
-            f"it: type it anew, {_EXAMPLE}."
+            f"it: type it by hand, {_EXAMPLE}."
         ) from error
     return host
 
 
-def server_of(url: str) -> str:
-    """The server that an address leads to, as `Endpoint.server`; empty where it is no address."""
+def _server(scheme: str, host: str, port: int | None) -> str:
     try:
-        return endpoint_of(url).server
-    except InvalidConfig:
-        return ""
-
-
-def check_key_server(key_name: str, key_for: str, endpoint: Endpoint) -> None:
-    """Raises InvalidConfig where a key was named for another server than the one that would get it.
-
-    key_for: an address of the server that it was named for; empty where that is not known.
-    """
-    if not key_name or not key_for or server_of(key_for) == endpoint.server:
-        return
-    raise InvalidConfig(
-        f"The key was named for {server_of(key_for) or key_for}, but the base URL leads to {endpoint.server}: a key is "
-        "sent only to the server that it was named for. Give the name of its variable again if this server is to have "
-        "it, or leave it empty."
-    )
-
-
-def checked_key_name(name: str) -> str:
-    """The name of a key's variable. Raises InvalidConfig where it can be none, or where it looks like a key itself."""
-    if not name:
-        return name
-    if not _KEY_NAME.fullmatch(name) or len(name) > 64 or any(map(_KEY_PART.fullmatch, name.split("_"))):
-        raise InvalidConfig(
-            "The key's name is no name of an environment variable. Give the name, such as OPENAI_API_KEY, and not the "
-            "key itself, which is never stored."
-        )
-    if _HIDDEN_NAMES.match(name):
-        raise InvalidConfig(
-            f"{name} is a setting of Craftscope and no key; give the name of the variable that holds it."
-        )
-    return name
+        host = f"[{ipaddress.IPv6Address(host).compressed}]"
+    except ValueError:
+        pass  # a name, or IPv4 as it was written: what is written otherwise counts as another server
+    return f"{scheme}://{host}" if port in (None, _USUAL_PORTS[scheme]) else f"{scheme}://{host}:{port}"

@@ -15,24 +15,16 @@ MOST_OF_A_PROMPT = 100_000
 class LlmParams:
     """One connection, how to sample, and what to do where an answer cannot be used.
 
-    key_name is the name of an environment variable (or Streamlit secret) that holds the key; empty for a server that
-    wants none. key_for is an address of the server that the key was named for; where it is given and the base URL leads
-    to another server, nothing can be played.
+    key_name is the name of the environment variable (or Streamlit secret) that holds the key; empty for a server that
+    wants none. It has to be paired with the server: see `endpoint.check_key`.
     """
 
     base_url: str = text("", label="Base URL", description="The server's, such as https://api.openai.com/v1.", most=500)
     model: str = text("", label="Model", description="The name that the server knows it by.")
     key_name: str = text(
         "",
-        label="Variable of the key",
-        description="The name of the environment variable or Streamlit secret that holds the key; empty where the "
-        "server wants none. The key itself is stored nowhere.",
-    )
-    key_for: str = text(
-        "",
-        label="Server of the key",
-        description="The server that the key was named for; it is sent to no other. Empty: that of the base URL.",
-        most=500,
+        label="API key",
+        description="The name of the environment variable that holds the key. The key itself is never stored.",
     )
     profile: str = text("", label="Profile", description="The connection profile that this was filled from.")
     temperature: float = number(0.2, label="Temperature", description="0 is steady, 2 is wild.", low=0, high=2)

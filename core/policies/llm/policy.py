@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,13 +15,13 @@ from core.env.observation import Observation
 from core.errors import InvalidConfig, PolicyError
 from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED, BudgetSpent
 from core.policies.llm.client import Answer, ModelClient, OpenAIClient
-from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key_server, checked_key_name, endpoint_of
+from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key, endpoint_of, key_of
 from core.policies.llm.params import LlmParams
 from core.policies.llm.prices import PRICE_VERSION, cost_usd
 from core.policies.llm.prompt import Message, default_system_prompt, messages
 from core.policies.llm.redaction import KeyRemover
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, tool_schema
-from core.settings import model_hosts, secret
+from core.settings import model_hosts
 from core.types import Decision, ModelCall, PolicyReply, Spent, ToolCall
 
 PICTURE_PX = 288  # two of Crafter's texture pixels for each of the picture's: sharp, and few tokens
@@ -32,7 +31,6 @@ _BUSY = ("rate_limited", "connection", "provider_error", "timeout")  # asking ag
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _LOOK_S = 0.1
-_KEY = re.compile(r"[!-~]+")  # what a header can carry
 _RESERVED = ("model", "messages", "tools", "stream", "n")
 
 
@@ -62,36 +60,14 @@ def check_llm(params: LlmParams) -> None:
     """Raises InvalidConfig where these parameters cannot be played. Whether the key is there is seen when it is."""
     if not params.model.strip():
         raise InvalidConfig("No model is named; give the name that the server knows it by.")
-    checked_key_name(params.key_name)
-    _endpoint_without_key(params)
+    check_key(params.key_name, endpoint_of(params.base_url, NO_KEY, model_hosts()))
     checked_extra(params.extra)
 
 
 def endpoint_for(params: LlmParams) -> Endpoint:
     """Where and with which key these parameters ask. Raises InvalidConfig, and PolicyError where the key is not set."""
-    name = checked_key_name(params.key_name)
-    endpoint = _endpoint_without_key(params)
-    key = (secret(name) or "").strip() if name else NO_KEY
-    if not key:
-        raise PolicyError(
-            "auth",
-            f"There is no key: the environment variable {name} is not set where this episode is played. Set it (or the "
-            "Streamlit secret of that name) for the dashboard, and launch again.",
-        )
-    if not _KEY.fullmatch(key):
-        raise PolicyError(
-            "auth",
-            f"The key in {name} holds characters that no key has (a line break, a space, a typographic quote or the "
-            "like), so it cannot be sent. Copy it anew.",
-        )
-    return replace(endpoint, key=key)
-
-
-def _endpoint_without_key(params: LlmParams) -> Endpoint:
-    """Where these parameters ask, if their key may be sent there. Raises InvalidConfig."""
     endpoint = endpoint_of(params.base_url, NO_KEY, model_hosts())
-    check_key_server(params.key_name, params.key_for, endpoint)
-    return endpoint
+    return replace(endpoint, key=key_of(params.key_name, endpoint))
 
 
 class LlmPolicy:

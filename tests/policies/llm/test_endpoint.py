@@ -1,11 +1,12 @@
-"""An address is understood however it is written, and one that is none is refused in words."""
+"""A base URL is read however it is written, an invalid one is refused, and a key goes to its own server only."""
 
 from __future__ import annotations
 
 import pytest
 
 from core.errors import InvalidConfig
-from core.policies.llm.endpoint import check_key_server, checked_key_name, endpoint_of, server_of
+from core.policies.llm.endpoint import endpoint_of, key_of, keys_for
+from core.settings import PROVIDER_KEYS
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
 
@@ -53,50 +54,103 @@ def test_only_hosts_on_the_list_may_be_asked() -> None:
     ("url", "server"),
     [
         ("api.openai.com", "https://api.openai.com"),
-        ("https://API.openai.com:443/v1?cid=1", "https://api.openai.com"),
+        ("https://API.openai.com.:443/v1?cid=1", "https://api.openai.com"),
         ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080"),
         ("http://host:80", "http://host"),
         ("https://host:80", "https://host:80"),
-        ("http://[::1]:9/v1", "http://[::1]:9"),
-        ("http://user:pw@host", ""),
-        ("", ""),
+        ("http://[0:0:0:0:0:0:0:1]:9/v1", "http://[::1]:9"),
+        ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
     ],
 )
 def test_a_server_is_named_by_scheme_host_and_port(url: str, server: str) -> None:
-    assert server_of(url) == server
+    assert endpoint_of(url).server == server
 
 
-@pytest.mark.parametrize("url", ["https://api.openai.com/v2", "api.openai.com", "https://api.openai.com:443"])
-def test_a_key_may_go_to_another_path_of_its_server(url: str) -> None:
-    check_key_server("A_KEY", "https://api.openai.com/v1", endpoint_of(url))
+# --------------------------------------------------------------------------------------- which key may go where
+
+
+@pytest.fixture
+def pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "CRAFTSCOPE_KEYS",
+        "LAB_KEY=models.lab.example:8000, HOME_KEY=[::1]:9, HOME_KEY=b\u00fccher.example, NOT_SET_KEY=api.x.ai",
+    )
+    for name in PROVIDER_KEYS:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("OPENAI_API_KEY", "LAB_KEY", "HOME_KEY"):
+        monkeypatch.setenv(name, KEY)
 
 
 @pytest.mark.parametrize(
-    "url", ["https://api.openai.com.evil.example", "http://api.openai.com", "https://api.openai.com:8443", "10.0.0.1"]
+    ("url", "names"),
+    [
+        ("api.openai.com", ("OPENAI_API_KEY",)),
+        ("https://API.openai.com.:443/v1/chat/completions?cid=1", ("OPENAI_API_KEY",)),
+        ("http://models.lab.example:8000", ("LAB_KEY",)),
+        ("https://models.lab.example:8000/v2", ("LAB_KEY",)),
+        ("http://[0:0:0:0:0:0:0:1]:9", ("HOME_KEY",)),
+        ("https://xn--bcher-kva.example", ("HOME_KEY",)),
+        ("http://api.openai.com", ()),
+        ("https://api.openai.com:8443", ()),
+        ("https://api.openai.com.evil.example", ()),
+        ("https://api.openai.com@evil.example", ()),
+        ("https://evil.example/api.openai.com", ()),
+        ("https://evil.example#@api.openai.com", ()),
+        ("https://evil.example\\@api.openai.com", ()),
+        ("https://api.openai.com%2eevil.example", ()),
+        ("https://openai.com", ()),
+        ("models.lab.example", ()),
+        ("http://models.lab.example:80", ()),
+        ("http://[::2]:9", ()),
+        ("http://127.0.0.1:9", ()),
+        ("https://bucher.example", ()),
+        ("https://api.x.ai", ()),
+        ("not a url", ()),
+        ("", ()),
+    ],
 )
-def test_a_key_may_not_go_to_another_host_port_or_scheme(url: str) -> None:
-    with pytest.raises(InvalidConfig, match="a key is sent only to the server that it was named for"):
-        check_key_server("A_KEY", "https://api.openai.com/v1", endpoint_of(url))
+def test_only_the_keys_that_are_set_and_paired_with_a_server_are_offered_for_it(
+    pairs: None, url: str, names: tuple[str, ...]
+) -> None:
+    assert keys_for(url) == names
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["gsk_Zq83hT5vKp21xWmBgsk", "hf_aBcDeFgHiJkLmNoPqRsT1", "AIzaSyA1b2C3d4E5f6G7h8", "deadbeefdeadbeef01234567"],
+    ("name", "url", "reason"),
+    [
+        ("OPENAI_API_KEY", "https://evil.example", "may be sent to api.openai.com only"),
+        ("OPENAI_API_KEY", "http://api.openai.com", "the base URL leads to http://api.openai.com"),
+        ("LAB_KEY", "https://api.openai.com", "CRAFTSCOPE_KEYS=LAB_KEY=api.openai.com"),
+        ("AWS_SECRET_ACCESS_KEY", "https://evil.example", "The key AWS_SECRET_ACCESS_KEY is paired with no host"),
+        ("CRAFTSCOPE_DB_URL", "https://evil.example", "never read"),
+        ("PATH", "https://evil.example", "never read"),
+    ],
 )
-def test_a_key_that_could_be_a_name_is_known_by_its_looks(name: str) -> None:
-    with pytest.raises(InvalidConfig, match="not the key itself"):
-        checked_key_name(name)
+def test_no_other_variable_is_read_and_no_key_goes_to_another_server(
+    pairs: None, monkeypatch: pytest.MonkeyPatch, name: str, url: str, reason: str
+) -> None:
+    monkeypatch.setenv(name, KEY)
+    with pytest.raises(InvalidConfig, match=reason) as caught:
+        key_of(name, endpoint_of(url))
+    assert "Choose a key of this server, or none" in str(caught.value) and KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "my_openai_key_2024", "K8S_MODEL_KEY_1", "SOMETHINGLONG1234567"])
-def test_a_name_that_people_give_is_none(name: str) -> None:
-    assert checked_key_name(name) == name
+def test_a_key_that_was_given_in_place_of_its_name_is_not_repeated(pairs: None) -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        key_of(KEY, endpoint_of("https://api.openai.com"))
+    assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["sk-test-9f8e7d6c", "two words", "1ST", "CRAFTSCOPE_DB_URL", "x" * 65, "a\nb"])
-def test_a_key_or_a_setting_is_no_name_of_a_key(name: str) -> None:
-    with pytest.raises(InvalidConfig):
-        checked_key_name(name)
+def test_a_name_in_craftscope_keys_replaces_its_built_in_pair(pairs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "OPENAI_API_KEY=https://proxy.lab.example/openai")
+    assert keys_for("https://proxy.lab.example/v1") == ("OPENAI_API_KEY",)
+    assert keys_for("https://api.openai.com") == ()
+
+
+def test_a_pair_whose_host_cannot_exist_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "LAB_KEY=user@lab")
+    with pytest.raises(InvalidConfig, match="CRAFTSCOPE_KEYS pairs LAB_KEY with 'user@lab', which is not a host"):
+        keys_for("https://lab")
 
 
 def test_an_endpoint_does_not_show_its_key() -> None:

@@ -204,6 +204,7 @@ def test_time_that_is_over_and_a_stop_are_no_failures_of_the_model(observation: 
 
 
 def test_a_key_that_is_not_set_is_said_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=127.0.0.1:9")
     monkeypatch.delenv("A_KEY", raising=False)
     with pytest.raises(PolicyError, match="A_KEY is not set"):
         endpoint_for(LlmParams(**PARAMS, key_name="A_KEY"))
@@ -211,26 +212,39 @@ def test_a_key_that_is_not_set_is_said_by_its_name(monkeypatch: pytest.MonkeyPat
     assert endpoint_for(LlmParams(**PARAMS, key_name="A_KEY")).key == "sk-123456789"
 
 
-def test_a_key_is_not_sent_to_another_server_than_the_one_it_was_named_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_not_sent_to_a_server_that_it_is_not_paired_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", "sk-123456789")
     with ModelServer([says(calls("noop"))]) as server:
-        elsewhere = LlmParams(base_url=server.url, model="m", key_name="A_KEY", key_for="https://api.openai.com/v1")
+        monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=api.lab.example")
+        params = LlmParams(base_url=server.url, model="m", key_name="A_KEY")
         for refuse in (
-            lambda: checked_policy(PolicySpec("llm", asdict(elsewhere))),  # before a launch
-            lambda: make_llm(elsewhere, seed=0, max_actions=1),  # in the worker
-            lambda: endpoint_for(elsewhere),  # where the key is looked up
+            lambda: checked_policy(PolicySpec("llm", asdict(params))),  # before a launch
+            lambda: make_llm(params, seed=0, max_actions=1),  # in the worker
+            lambda: endpoint_for(params),  # where the key is read
         ):
-            with pytest.raises(InvalidConfig, match="named for https://api.openai.com, but the base URL leads to http"):
+            with pytest.raises(InvalidConfig, match="The key A_KEY may be sent to api.lab.example only"):
                 refuse()
-        trial = try_connection(elsewhere)
-        assert trial.call is None and "Give the name of its variable again" in trial.sentence
+        trial = try_connection(params)
+        assert trial.call is None and "Choose a key of this server, or none" in trial.sentence
         assert server.requests == []
-        assert try_connection(replace(elsewhere, key_for=server.url)).ok
+        monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={server.host}")
+        assert try_connection(params).ok
         assert server.requests[0][1]["authorization"] == "Bearer sk-123456789"
 
 
-def test_where_no_key_is_sent_it_does_not_matter_whom_one_was_named_for() -> None:
-    assert endpoint_for(LlmParams(**PARAMS, key_for="https://api.openai.com")).host == "127.0.0.1:9"
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_no_key_to_another_host(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    monkeypatch.setenv("A_KEY", "sk-123456789")
+    with ModelServer([says(calls("noop"))]) as other:
+        with ModelServer([says("", status, Location=f"{other.url}/chat/completions")]) as server:
+            monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={server.host}")
+            assert not try_connection(LlmParams(base_url=server.url, model="m", key_name="A_KEY")).ok
+        assert len(server.requests) == 1 and other.requests == []
+
+
+def test_a_run_that_an_earlier_version_queued_can_still_be_played() -> None:
+    spec = PolicySpec("llm", {**PARAMS, "key_for": "https://api.openai.com"})
+    assert "key_for" not in checked_policy(spec).params
 
 
 @pytest.mark.parametrize(
@@ -238,7 +252,7 @@ def test_where_no_key_is_sent_it_does_not_matter_whom_one_was_named_for() -> Non
     [
         ({"model": ""}, "No model"),
         ({"base_url": "ftp://h"}, "base URL"),
-        ({"key_name": "sk-123 456"}, "name"),
+        ({"key_name": "sk-123 456"}, "never read"),
         ({"extra": "{"}, "JSON"),
         ({"extra": "[]"}, "object"),
         ({"extra": '{"messages": []}'}, "messages"),
@@ -338,6 +352,7 @@ def test_the_budget_is_looked_at_before_a_model_is_asked_again(observation: Obse
 
 @pytest.mark.parametrize("key", ["sk-“quoted”", "sk-é-1234567", "sk-line\nbreak", "two words"])
 def test_a_key_that_no_header_can_carry_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "ODD_KEY=127.0.0.1:9")
     monkeypatch.setenv("ODD_KEY", key)
     with pytest.raises(PolicyError, match="characters that no key has") as caught:
         endpoint_for(LlmParams(**PARAMS, key_name="ODD_KEY"))
@@ -345,6 +360,7 @@ def test_a_key_that_no_header_can_carry_is_said_to_be_that(monkeypatch: pytest.M
 
 
 def test_a_line_break_at_the_end_of_a_key_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "FILE_KEY=127.0.0.1:9")
     monkeypatch.setenv("FILE_KEY", f"{KEY}\n")
     assert endpoint_for(LlmParams(**PARAMS, key_name="FILE_KEY")).key == KEY
 

@@ -33,6 +33,7 @@ def test_an_answer_without_a_call_is_said_with_what_to_do() -> None:
 def test_a_wrong_key_is_said_without_a_piece_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with ModelServer([says({"error": {"message": f"Incorrect API key: {KEY}"}}, status=401)]) as server:
+        monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={server.host}")
         result = try_connection(LlmParams(base_url=server.url, model="m", key_name="A_KEY"))
     assert not result.ok and not result.reached and "does not accept the API key" in result.sentence
     assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
@@ -40,6 +41,7 @@ def test_a_wrong_key_is_said_without_a_piece_of_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_is_sent_where_the_key_is_not_set_or_the_address_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=127.0.0.1:9")
     monkeypatch.delenv("A_KEY", raising=False)
     unset = try_connection(LlmParams(base_url="http://127.0.0.1:9", model="m", key_name="A_KEY"))
     assert unset.call is None and "A_KEY is not set" in unset.sentence

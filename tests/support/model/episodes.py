@@ -66,6 +66,7 @@ def record(
         with pytest.MonkeyPatch.context() as patch:
             if key:
                 patch.setenv(params["key_name"], key)
+                patch.setenv("CRAFTSCOPE_KEYS", f"{params['key_name']}={server.host}")
             run_rollout(spec, episode_id=EPISODE, run_id=RUN, recorder_for=lambda entry: store.recorder(entry.id))
         if key:
             assert server.requests[0][1]["authorization"] == f"Bearer {key}"

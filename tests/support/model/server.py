@@ -61,9 +61,14 @@ class ModelServer:
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
+    def host(self) -> str:
+        """Address and port, as `CRAFTSCOPE_KEYS` pairs a key with it."""
+        return f"127.0.0.1:{self._http.server_address[1]}"
+
+    @property
     def url(self) -> str:
         """Its base URL."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"http://{self.host}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()
