@@ -1,13 +1,18 @@
-"""Keeps a key out of everything that comes back, also where a server writes it in escapes or in pieces.
+"""Removes a key from everything that a server sends back.
 
-What a server sends is read first and cleaned then: pieces that are joined by reading (parts of a message, chunks of a
-stream) are found, and names that the product itself knows are not taken for pieces of a key.
+Found are six or more characters of the key in a row: plain, in JSON's escapes (also several levels deep), in percent
+encoding, in hex of either case, and in base64 of either alphabet, padded or not, wherever the key begins in what was
+encoded. Other encodings, and a key that was split or changed, are not found.
+
+An answer is parsed first and cleaned then: parts of a message and chunks of a stream are joined by that time, and names
+that the product itself knows are not taken for pieces of a key.
 """
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -19,35 +24,49 @@ PIECE: Final = 6
 """Characters of a key that must not be found anywhere."""
 
 _REMOVED: Final = "[key removed]"
-# One character as JSON may write it, escaped once or several times over: JSON within JSON doubles its backslashes.
-_WRITTEN: Final = re.compile(r"\\+u([0-9a-fA-F]{4})|\\+([/+])|(.)", re.DOTALL)
+_BASE64_PIECE: Final = 7
+"""Six bytes are 48 bits. Wherever they begin, at least seven base64 characters of six bits depend on nothing else."""
+
+# One character as JSON or a URL may write it, escaped once or several times over: JSON within JSON doubles its
+# backslashes, a URL within a URL writes %25 for each percent sign.
+_WRITTEN: Final = re.compile(r"\\+(?:u00|x)([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})|\\+([/+])|(.)", re.DOTALL)
+_TO_LOWER_HEX: Final = str.maketrans("ABCDEF", "abcdef")
+_TO_STANDARD_BASE64: Final = str.maketrans("-_", "+/")
 
 
 class KeyRemover:
-    """Takes one key out of texts."""
+    """Removes one key from texts."""
 
     def __init__(self, key: str) -> None:
-        piece = min(PIECE, len(key))
         known = key if key != NO_KEY else ""
-        self._pieces = sorted({known[at : at + piece] for at in range(len(known) - piece + 1)} if known else ())
-        self._piece = piece
+        self._plain = _windows(known, min(PIECE, len(known)))
+        # Of a shorter key, an encoded piece would be too short to tell from other text.
+        encoded = known.encode() if len(known) >= PIECE else b""
+        self._hex = _windows(encoded.hex(), 2 * PIECE, step=2)
+        self._base64 = {piece for shift in range(3) for piece in _windows(_base64_core(encoded, shift), _BASE64_PIECE)}
 
     def text(self, text: str) -> str:
         """`text` with every run of characters that holds six or more of the key's in a row replaced."""
-        if not self._pieces:
+        if not self._plain:
             return text
-        text = self._without(text, text, range(len(text) + 1))
-        if "\\" not in text:
-            return text
-        # The same once more, over what the text means where it holds escapes.
-        starts: list[int] = []
-        meant: list[str] = []
-        for match in _WRITTEN.finditer(text):
-            starts.append(match.start())
-            code, escaped, plain = match.groups()
-            meant.append(chr(int(code, 16)) if code else escaped or plain)
-        starts.append(len(text))
-        return self._without(text, "".join(meant), starts)
+        hits = list(self._hits(text))
+        if "\\" in text or "%" in text:
+            starts: list[int] = []
+            meant: list[str] = []
+            for match in _WRITTEN.finditer(text):
+                starts.append(match.start())
+                json_code, url_code, escaped, plain = match.groups()
+                code = json_code or url_code
+                meant.append(chr(int(code, 16)) if code else escaped or plain)
+            starts.append(len(text))
+            hits += ((starts[first], starts[last]) for first, last in self._hits("".join(meant)))
+        cleaned: list[str] = []
+        end = 0
+        for first, last in sorted(hits):
+            if first > end or not cleaned:
+                cleaned += [text[end:first], _REMOVED]
+            end = max(end, last)
+        return "".join((*cleaned, text[end:]))
 
     def table(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Names and values alike."""
@@ -79,24 +98,27 @@ class KeyRemover:
     def _given(self, text: str | None) -> str | None:
         return None if text is None else self.text(text)
 
-    def _without(self, text: str, meant: str, starts: range | list[int]) -> str:
-        """`text` without the places at which `meant` holds a piece; starts: where each of its characters stands."""
-        hits = sorted({at for piece in self._pieces for at in _places(meant, piece)})
-        if not hits:
-            return text
-        cleaned: list[str] = []
-        end = 0
-        for at in hits:
-            if at >= end:
-                cleaned += [text[starts[end] : starts[at]], _REMOVED]
-            end = at + self._piece
-        return "".join((*cleaned, text[starts[end] :]))
+    def _hits(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where pieces of the key begin and end."""
+        yield from _places(text, self._plain)
+        yield from _places(text.translate(_TO_LOWER_HEX), self._hex)
+        yield from _places(text.translate(_TO_STANDARD_BASE64), self._base64)
 
 
-def _places(text: str, piece: str) -> list[int]:
-    places: list[int] = []
-    at = text.find(piece)
-    while at >= 0:
-        places.append(at)
-        at = text.find(piece, at + 1)
-    return places
+def _windows(text: str, length: int, step: int = 1) -> set[str]:
+    return {text[at : at + length] for at in range(0, len(text) - length + 1, step)} if text else set()
+
+
+def _base64_core(data: bytes, shift: int) -> str:
+    """The characters of base64 that depend on `data` alone, where it follows `shift` bytes (0 to 2) of a group."""
+    written = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
+    n_sure = (8 * (shift + len(data))) // 6
+    return written[-(-8 * shift // 6) : n_sure]
+
+
+def _places(text: str, pieces: set[str]) -> Iterator[tuple[int, int]]:
+    for piece in pieces:
+        at = text.find(piece)
+        while at >= 0:
+            yield at, at + len(piece)
+            at = text.find(piece, at + 1)

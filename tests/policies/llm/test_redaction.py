@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -58,6 +60,42 @@ def test_no_six_characters_of_a_key_stay_in_a_text(text: str):
     result = KeyRemover(KEY).text(text)
     assert not pieces(result) and not pieces(meaning(result))
     assert result == text or "[key removed]" in result
+
+
+def _forms(data: str) -> dict[str, str]:
+    raw = data.encode()
+    return {
+        "hex": raw.hex(),
+        "upper-case hex": raw.hex().upper(),
+        "base64": base64.b64encode(raw).decode(),
+        "url-safe base64": base64.urlsafe_b64encode(raw).decode().rstrip("="),
+        "percent": quote(data, safe=""),
+        "every character in percent": "".join(f"%{byte:02x}" for byte in raw),
+        "percent twice": "".join(f"%25{byte:02X}" for byte in raw),
+        "x escapes": "".join(f"\\x{byte:02x}" for byte in raw),
+        "base64 in JSON": json.dumps(base64.b64encode(raw).decode()).replace("/", "\\/"),
+        "base64 in a URL": quote(base64.b64encode(raw), safe=""),
+    }
+
+
+@pytest.mark.parametrize("key", [KEY, "sk-~~~???>>>///AbCdEf", "abcdef"])
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+def test_a_key_is_removed_in_every_form_that_the_readme_names(key: str, before: str):
+    plain_forms = _forms(f"{before}{key}zz")
+    others = _forms(f"{before}{'.' * len(key)}zz")
+    for name, written in plain_forms.items():
+        cleaned_text = KeyRemover(key).text(f"<{written}>")
+        assert "[key removed]" in cleaned_text, name
+        # What is left at the edges of what was encoded is no longer than without the key.
+        assert len(cleaned_text.replace("[key removed]", "")) <= 2 + len(others[name]) - len(key), name
+        assert KeyRemover(key).text(others[name]) == others[name], name
+
+
+@pytest.mark.parametrize("at", range(len(KEY) - 5))
+def test_six_characters_of_a_key_are_found_in_every_form(at: int):
+    for before in ("", "a", "ab"):
+        for name, written in _forms(f"{before}{KEY[at : at + 6]}").items():
+            assert "[key removed]" in KeyRemover(KEY).text(written), name
 
 
 def test_what_is_around_a_key_stays():
