@@ -38,10 +38,10 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser, server: ModelServer) -> Iterator[Dashboard]:
     folder = tmp_path_factory.mktemp("model")
     secrets = folder / "secrets.toml"
-    secrets.write_text(f'A_MODEL_KEY = "{KEY}"\n', encoding="utf-8")
+    secrets.write_text(f'A_MODEL_KEY = "{KEY}"\n[keys]\nA_MODEL_KEY = "{server.host}"\n', encoding="utf-8")
     with Dashboard(folder, environment={"STREAMLIT_SECRETS_FILES": str(secrets)}) as running:
         yield running
 
@@ -79,8 +79,7 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     settle(page)
     fill(page, "Base URL", server.url)
     fill(page, "Model", "tiny-model")
-    fill(page, "Variable of the key", "A_MODEL_KEY")
-    expect(page.get_by_text("✓ set here").first).to_be_visible()
+    expect(page.get_by_role("combobox", name="API key")).to_have_value("A_MODEL_KEY")
     page.get_by_role("button", name="Test connection").click()
     expect(page.get_by_text("✓ works").first).to_be_visible()
     assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"

@@ -204,7 +204,7 @@ def test_what_is_too_long_for_an_address_is_left_out_and_said(stored: TraceStore
 
 def test_a_language_models_texts_are_never_in_a_link_which_says_that_they_are_missing(stored: TraceStore):
     at = opened(by="llm")
-    for name, text in (("base_url", "http://me:secret@127.0.0.1:9"), ("model", "tiny"), ("key_name", "A_KEY")):
+    for name, text in (("base_url", "http://me:secret@127.0.0.1:9"), ("model", "tiny")):
         at.text_input(key=f"launch_param_llm_{name}").set_value(text)
     at.text_area(key="launch_llm_prompt").set_value("Play my own way.")
     at.text_area(key="launch_param_llm_extra").set_value('{"token": "secret"}')
@@ -217,7 +217,7 @@ def test_a_language_models_texts_are_never_in_a_link_which_says_that_they_are_mi
         "episodes": "1",
         "llm.temperature": "0.75",
         "budget_calls": "4",
-        "without": "llm.base_url,llm.model,llm.key_name,llm.system_prompt,llm.extra",
+        "without": "llm.base_url,llm.model,llm.system_prompt,llm.extra",
     }
     del at.session_state["launch_now"]  # as on leaving the page
     for name, text in link(at).items():
@@ -227,7 +227,7 @@ def test_a_language_models_texts_are_never_in_a_link_which_says_that_they_are_mi
     assert again.number_input(key="launch_param_llm_temperature").value == 0.75
     assert again.number_input(key="launch_budget_calls").value == 4
     (warning,) = again.warning
-    for label in ("Base URL", "Model", "Variable of the key", "System prompt", "More fields"):
+    for label in ("Base URL", "Model", "System prompt", "More fields"):
         assert f"“{label}”" in warning.value
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from core.policies.llm import Estimate
 from core.policies.llm.prompt import default_system_prompt
@@ -39,6 +40,10 @@ def fill(at: AppTest, **fields: str) -> AppTest:
     for name, value in fields.items():
         at.text_input(key=f"launch_param_llm_{name}").set_value(value)
     return checked(at.run())
+
+
+def key_choice(at: AppTest) -> Selectbox:
+    return at.selectbox(key="launch_param_llm_key_name")
 
 
 def with_model(url: str = "http://127.0.0.1:9", model: str = "tiny-model") -> AppTest:
@@ -128,19 +133,25 @@ def with_profile(stored: TraceStore, url: str = "http://127.0.0.1:9") -> None:
     stored.save_model_profile(ModelProfile("local", url, "tiny-model", "A_KEY"))
 
 
-def field(at: AppTest, name: str) -> str:
-    return str(at.text_input(key=f"launch_param_llm_{name}").value)
+def connection(at: AppTest) -> tuple[str | None, ...]:
+    url, model = (at.text_input(key=f"launch_param_llm_{name}").value for name in ("base_url", "model"))
+    return url, model, key_choice(at).value
 
 
-def test_a_link_names_a_profile_and_the_form_is_filled_from_it(stored: TraceStore):
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for a server on loopback, one for another, and one for the first that is not set."""
+    monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=127.0.0.1:9, B_KEY=127.0.0.1:10, C_KEY=127.0.0.1:9")
+    monkeypatch.setenv("A_KEY", KEY)
+    monkeypatch.setenv("B_KEY", KEY)
+    monkeypatch.delenv("C_KEY", raising=False)
+
+
+def test_a_link_names_a_profile_and_the_form_is_filled_from_it(stored: TraceStore, keys: None):
     with_profile(stored)
     at = opened(by="llm", profile="local")
     assert at.selectbox(key="launch_param_llm_profile").value == "local"
-    assert (field(at, "base_url"), field(at, "model"), field(at, "key_name")) == (
-        "http://127.0.0.1:9",
-        "tiny-model",
-        "A_KEY",
-    )
+    assert connection(at) == ("http://127.0.0.1:9", "tiny-model", "A_KEY")
     assert not at.warning and not at.button(key="launch_now").disabled
     assert link(at) == {"play": "0", "by": "llm", "episodes": "1", "profile": "local"}  # a reload has it too
 
@@ -155,7 +166,7 @@ def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection
     said = warning.value.replace("\\", "")
     assert 'The link\'s "profile" is "*gone*": there is no connection profile of that name any more' in said
     assert said.endswith("It was left empty.")
-    assert (field(at, "base_url"), field(at, "model"), field(at, "key_name")) == ("", "", "")
+    assert connection(at) == ("", "", "")
     assert at.button(key="launch_now").disabled
     assert "profile" not in link(at)
 
@@ -167,87 +178,60 @@ def test_a_profile_is_part_of_the_link_of_a_language_model_only(stored: TraceSto
     assert "profile" not in link(at)
 
 
-def test_a_new_server_does_not_get_the_key_that_was_named_for_the_old_one(
-    stored: TraceStore, monkeypatch: pytest.MonkeyPatch
-):
+def test_only_the_keys_of_the_typed_host_are_offered(stored: TraceStore, keys: None):
+    at = with_model("http://127.0.0.1:9/v1")
+    assert key_choice(at).options == ["No key", "A_KEY"] and key_choice(at).value == "A_KEY"
+    assert "Not set where Craftscope runs: C_KEY." in captions(at)
+    fill(at, base_url="http://127.0.0.1:9/v2")
+    assert key_choice(at).value == "A_KEY"
+    fill(at, base_url="http://127.0.0.1:10")
+    assert key_choice(at).options == ["No key", "B_KEY"] and key_choice(at).value == "B_KEY"
+    fill(at, base_url="http://127.0.0.1:11")
+    assert key_choice(at).options == ["No key"] and key_choice(at).value == ""
+    everything = "\n".join(str(element.proto) for element in at.main)
+    assert not any(KEY[start : start + 6] in everything for start in range(len(KEY) - 5))
+
+
+def test_a_new_server_does_not_get_the_key_of_the_old_one(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("A_KEY", KEY)
     with ModelServer([says(calls("noop"))]) as first, ModelServer([says(calls("noop"))]) as second:
-        with_profile(stored, first.url)
-        at = opened(by="llm", profile="local")
+        monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={first.host}")
+        at = with_model(first.url)
         checked(at.button(key="launch_llm_try").click().run())
         assert first.requests[0][1]["authorization"] == f"Bearer {KEY}"
-
         fill(at, base_url=second.url)
-        assert field(at, "key_name") == ""
-        host, other = (server.url.removesuffix("/v1") for server in (first, second))
-        (why,) = [text for text in texts(at) if text.startswith("The name of the key was taken out")]
-        assert f"given for {host}, and the address leads to {other} now" in why
         checked(at.button(key="launch_llm_try").click().run())
         assert "✓ works" in badges(at)
         assert KEY not in second.requests[0][1]["authorization"]
 
-        fill(at, key_name="A_KEY")  # given again, for the server that stands there
-        assert not any(text.startswith("The name of the key was taken out") for text in texts(at))
-        checked(at.button(key="launch_llm_try").click().run())
-        assert second.requests[1][1]["authorization"] == f"Bearer {KEY}"
-        assert errors(at) == []
+
+def test_no_key_can_be_chosen_where_there_is_one(stored: TraceStore, keys: None):
+    at = with_model()
+    checked(key_choice(at).set_value("").run())
+    assert key_choice(at).value == "" and errors(at) == []
 
 
-def test_another_path_or_an_address_in_the_making_leaves_the_key_where_it_is(stored: TraceStore):
-    at = fill(with_model("http://127.0.0.1:9/v1"), key_name="A_KEY")
-    for url in ("http://127.0.0.1:9/v2", "", "http://", "http://127.0.0.1:9"):
-        fill(at, base_url=url)
-        assert field(at, "key_name") == "A_KEY"
-    fill(at, base_url="")
-    fill(at, base_url="http://127.0.0.1:10")
-    assert field(at, "key_name") == ""
+@pytest.mark.parametrize("name", ["B_KEY", "NEVER_PAIRED_KEY"])
+def test_a_profile_whose_key_is_not_for_its_host_is_not_launched_and_says_what_to_do(
+    stored: TraceStore, keys: None, name: str
+):
+    stored.save_model_profile(ModelProfile("old", "http://127.0.0.1:9", "m", name))
+    at = opened(by="llm", profile="old")
+    assert key_choice(at).value is None
+    error = errors(at)[0].replace("\\", "")
+    assert error.startswith(f"The key {name} ") and "Choose a key of this server, or none" in error
+    assert at.button(key="launch_now").disabled
+    checked(key_choice(at).set_value("A_KEY").run())
+    assert errors(at) == [] and not at.button(key="launch_now").disabled
 
 
-def test_a_key_that_is_named_before_the_address_belongs_to_the_first_one(stored: TraceStore):
-    at = fill(opened(by="llm"), key_name="A_KEY", model="m")
-    fill(at, base_url="http://127.0.0.1:9")
-    assert field(at, "key_name") == "A_KEY" and errors(at) == []
-    fill(at, base_url="http://127.0.0.1:10")
-    assert field(at, "key_name") == ""
-
-
-def test_each_profile_brings_the_key_of_its_own_server(stored: TraceStore):
+def test_each_profile_brings_the_key_of_its_own_server(stored: TraceStore, keys: None):
     stored.save_model_profile(ModelProfile("a", "http://127.0.0.1:9", "m", "A_KEY"))
-    stored.save_model_profile(ModelProfile("b", "http://127.0.0.1:10", "m", "A_KEY"))
+    stored.save_model_profile(ModelProfile("b", "http://127.0.0.1:10", "m", "B_KEY"))
     at = opened(by="llm", profile="a")
     checked(at.selectbox(key="launch_param_llm_profile").set_value("b").run())
-    assert (field(at, "base_url"), field(at, "key_name")) == ("http://127.0.0.1:10", "A_KEY")
+    assert connection(at) == ("http://127.0.0.1:10", "m", "B_KEY")
     assert errors(at) == []
-
-
-def test_a_form_that_kept_the_key_would_not_be_launched(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pages.components.launch.model_form.keep_key_with_its_server", lambda: "https://api.openai.com")
-    at = fill(with_model(), key_name="A_KEY")
-    assert any("a key is sent only to the server that it was named for" in error for error in errors(at))
-    assert at.button(key="launch_now").disabled
-
-
-def test_what_is_launched_says_which_server_its_key_was_named_for(stored: TraceStore):
-    with ModelServer([says(calls("noop"))]) as server:
-        at = fill(with_model(server.url), key_name="A_KEY")
-        at.button(key="launch_now").click().run()
-        run = stored.run(address(at, "id"))
-        stored.request_stop(run_id=run.id)
-        assert run.config["policy"]["params"]["key_for"] == server.url.removesuffix("/v1")
-
-
-def test_of_a_key_is_said_only_whether_it_is_set(stored: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("A_KEY", KEY)
-    monkeypatch.delenv("ANOTHER_KEY", raising=False)
-    at = fill(with_model(), key_name="A_KEY")
-    assert "✓ set here" in badges(at)
-    everything = "\n".join(str(element.proto) for element in at.main)
-    assert not any(KEY[start : start + 6] in everything for start in range(len(KEY) - 5))
-    fill(at, key_name="ANOTHER_KEY")
-    assert "✕ not set here" in badges(at)
-    fill(at, key_name="sk-not a name")
-    assert "That is no name of a variable." in captions(at)
-    assert any("not the key itself" in error.replace("\\", "") for error in errors(at))
 
 
 def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
@@ -269,8 +253,8 @@ def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):
     assert any("does not accept the API key" in text for text in texts(at))
 
 
-def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore):
-    at = fill(with_model("http://127.0.0.1:9", "tiny-model"), key_name="A_KEY")
+def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore, keys: None):
+    at = with_model("http://127.0.0.1:9", "tiny-model")
     at.text_input(key="launch_profile_name").set_value("local")
     checked(at.button(key="launch_profile_save").click().run())
     assert stored.model_profiles() == (ModelProfile("local", "http://127.0.0.1:9", "tiny-model", "A_KEY"),)
@@ -282,19 +266,10 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore):
 
     fresh = opened(by="llm")
     checked(fresh.selectbox(key="launch_param_llm_profile").set_value("local").run())
-    assert fresh.text_input(key="launch_param_llm_base_url").value == "http://127.0.0.1:9"
-    assert fresh.text_input(key="launch_param_llm_key_name").value == "A_KEY"
+    assert connection(fresh) == ("http://127.0.0.1:9", "tiny-model", "A_KEY")
     checked(fresh.button(key="launch_profile_delete").click().run())
     assert stored.model_profiles() == ()
     assert fresh.text_input(key="launch_param_llm_model").value == "tiny-model"
-
-
-def test_a_profile_never_keeps_a_key_that_was_typed_as_its_name(stored: TraceStore):
-    at = fill(with_model(), key_name="sk-9f8e-7d6c")
-    at.text_input(key="launch_profile_name").set_value("local")
-    checked(at.button(key="launch_profile_save").click().run())
-    assert stored.model_profiles() == ()
-    assert any(text.startswith("Nothing was saved.") and "9f8e" not in text for text in texts(at))
 
 
 def test_the_default_prompt_stands_in_the_form_and_follows_the_actions_of_a_call(stored: TraceStore):

@@ -99,16 +99,16 @@ def endpoint_of(url: str, key: str = NO_KEY, allowed_hosts: Iterable[str] = ()) 
     )
 
 
-def keys_for(url: str) -> tuple[str, ...]:
-    """The names of the keys that may be sent to this server and that are set; empty for an invalid URL.
+def keys_for(url: str) -> dict[str, bool]:
+    """The names of the keys that may be sent to this server, each with whether it is set; empty for an invalid URL.
 
     Raises InvalidConfig where `CRAFTSCOPE_KEYS` is invalid.
     """
     try:
         server = endpoint_of(url).server
     except InvalidConfig:
-        return ()
-    return tuple(name for name, hosts in key_hosts().items() if server in _servers(name, hosts) and read_key(name))
+        return {}
+    return {name: bool(read_key(name)) for name, hosts in key_hosts().items() if server in _servers(name, hosts)}
 
 
 def check_key(name: str, endpoint: Endpoint) -> None:

@@ -63,7 +63,6 @@ _PANEL = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-launch-go) { position: sticky; bottom: 0; z-index: 3; }
 .st-key-launch-go { padding: 0.3rem 0 0.8rem; backdrop-filter: blur(12px); }
 .st-key-launch-picked { min-height: 2.5rem; }
-.st-key-launch-key-note { min-height: 2.4rem; justify-content: center; } /* as high as the field beside it */
 .cs-summary { font-size: 0.9rem; }
 .cs-summary div { display: flex; justify-content: space-between; gap: 0.75rem; padding: 0.14rem 0; }
 .cs-summary div + div { border-top: 1px solid rgba(128, 140, 155, 0.18); }

@@ -1,66 +1,74 @@
-"""The connection on the launch form: filled from a profile, and which server its key was named for.
-
-A key is sent only to the server that it was named for: `core.policies.llm` refuses anything else. The form goes ahead
-of that: where the address is changed to another server, the name of the key's variable is taken out and asked for
-again, with a sentence that says why.
-"""
+"""The connection on the launch form: filled from a profile, and the choice among the keys of its server."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.policies.llm.endpoint import server_of
+from core.errors import InvalidConfig
+from core.policies.llm.endpoint import endpoint_of, keys_for
 from core.types import ModelProfile
-from pages.components.launch.state import PREFIX
+from pages.components.launch.state import PREFIX, keep
 
 _PARAM = f"{PREFIX}param_llm_"
-_FIELDS = ("base_url", "model", "key_name")
-_NAMED = f"{PREFIX}key_named"  # the key's name as it was last seen, and the server it was given for
-_SAID = f"{PREFIX}key_said"
+_KEY = f"{_PARAM}key_name"
+_KEY_SERVER = f"{PREFIX}key_server"
+_KEY_OF_PROFILE = f"{PREFIX}key_of_profile"
 
 
 def fill_connection(profile: ModelProfile) -> None:
-    """Put what a profile says into the form. Its key was named for its address."""
-    for field in _FIELDS:
-        st.session_state[_PARAM + field] = getattr(profile, field)
-    st.session_state[_NAMED] = (profile.key_name, server_of(profile.base_url))
-    st.session_state.pop(_SAID, None)
+    """Fill the form from a profile. A key that does not exist for its server leaves the choice of the key open."""
+    st.session_state[f"{_PARAM}base_url"] = profile.base_url
+    st.session_state[f"{_PARAM}model"] = profile.model
+    exists = not profile.key_name or keys_for(profile.base_url).get(profile.key_name, False)
+    st.session_state[_KEY] = profile.key_name if exists else None
+    st.session_state[_KEY_OF_PROFILE] = profile.key_name
+    st.session_state[_KEY_SERVER] = _server(profile.base_url)
 
 
 def connection_of(name: str) -> ModelProfile:
-    """What the form says now, as a profile of that name."""
-    fields = {field: str(st.session_state.get(_PARAM + field, "")) for field in _FIELDS}
-    return ModelProfile(name, **fields)
+    """What the form holds, as a profile of that name."""
+    base_url, model = (str(st.session_state.get(_PARAM + field, "")) for field in ("base_url", "model"))
+    return ModelProfile(name, base_url, model, _chosen())
 
 
-def keep_key_with_its_server() -> str:
-    """Look at what was typed, before the fields are drawn; the server that the key was named for, or empty.
+def key_field() -> str:
+    """Draw the choice of the API key; the name of its variable, empty for no key.
 
-    Where the address leads to another one now, the key's name is taken out of the form.
+    Call it after the field of the base URL. The key of a profile stays chosen where it does not exist for the server,
+    so that the check of the form says why and nothing is launched without it unnoticed.
     """
-    now = connection_of("")
-    server = server_of(now.base_url)
-    seen, named_for = st.session_state.get(_NAMED, ("", ""))
-    if now.key_name != seen:  # given just now, for the address that stands there
-        named_for = server
-        st.session_state.pop(_SAID, None)
-    elif not named_for:  # the name came first, the address now
-        named_for = server
-    elif now.key_name and server and server != named_for:
-        st.session_state[f"{_PARAM}key_name"] = ""
-        st.session_state[_SAID] = (named_for, server)
-        st.session_state[_NAMED] = ("", "")
-        return ""
-    st.session_state[_NAMED] = (now.key_name, named_for)
-    return named_for if now.key_name else ""
-
-
-def why_key_is_asked_for_again() -> str:
-    """A sentence where the key's name was taken out; empty where it was not, or once one is given."""
-    if _SAID not in st.session_state:
-        return ""
-    before, now = st.session_state[_SAID]
-    return (
-        f"The name of the key was taken out: it was given for {before}, and the address leads to {now} now. A key is "
-        "sent only to the server that it was named for. Give the name again if this server is to have it."
+    keep("param_llm_key_name", "")
+    url = str(st.session_state.get(f"{_PARAM}base_url", ""))
+    keys = keys_for(url)
+    usable = [name for name, is_set in keys.items() if is_set]
+    if st.session_state.get(_KEY_SERVER) != _server(url):
+        st.session_state[_KEY_SERVER] = _server(url)
+        st.session_state[_KEY] = next(iter(usable), "")
+    elif st.session_state[_KEY] not in (None, "", *usable):
+        st.session_state[_KEY] = ""
+    st.selectbox(
+        "API key",
+        ["", *usable],
+        index=None,
+        format_func=lambda name: name or "No key",
+        key=_KEY,
+        persist_state="session",
+        placeholder="Choose a key",
+        help="The keys that exist for this server. Whoever starts Craftscope pairs each key with its hosts "
+        "(CRAFTSCOPE_KEYS); a key is sent nowhere else and never stored.",
     )
+    if unset := [name for name, is_set in keys.items() if not is_set]:
+        st.caption(f"Not set where Craftscope runs: {', '.join(unset)}.")
+    return _chosen()
+
+
+def _chosen() -> str:
+    chosen = st.session_state.get(_KEY, "")
+    return str(st.session_state.get(_KEY_OF_PROFILE, "") if chosen is None else chosen)
+
+
+def _server(url: str) -> str:
+    try:
+        return endpoint_of(url).server
+    except InvalidConfig:
+        return ""

@@ -1,7 +1,4 @@
-"""The settings of the language-model policy: where it asks, how, what it is told, and what it may come to.
-
-Keys are named here and never shown: of a variable is said only whether it is set.
-"""
+"""The settings of the language-model policy: where it asks, how, what it is told, and what it may come to."""
 
 from __future__ import annotations
 
@@ -13,15 +10,12 @@ import streamlit as st
 from core.errors import InvalidConfig
 from core.params import read_params
 from core.policies.llm import LlmParams, Trial, try_connection
-from core.policies.llm.endpoint import checked_key_name
 from core.policies.llm.prompt import default_system_prompt
-from core.settings import secret
 from core.types import Budget
-from pages.components.launch.connection import keep_key_with_its_server, why_key_is_asked_for_again
+from pages.components.launch.connection import key_field
 from pages.components.launch.profile_picker import profile_picker
 from pages.components.launch.state import LAUNCH, PREFIX, keep
 from pages.components.shared.param_field import param_field
-from pages.components.shared.problem import show_problem
 from pages.components.text.escape import safe_text
 from pages.components.text.model_text import tokens
 
@@ -38,19 +32,12 @@ def model_settings() -> dict[str, Any]:
     params: dict[str, Any] = {}
     st.markdown("**Connection**")
     params["profile"] = profile_picker()
-    params["key_for"] = keep_key_with_its_server()
     url, model = st.columns([3, 2])
     with url:
         params["base_url"] = _field("base_url", placeholder="https://api.openai.com/v1 or http://127.0.0.1:8080")
     with model:
         params["model"] = _field("model", placeholder="such as gpt-4o-mini")
-    key_name, note = st.columns([3, 2], vertical_alignment="bottom")
-    with key_name:
-        params["key_name"] = _field("key_name", placeholder="OPENAI_API_KEY; empty where the server wants none")
-    with note, st.container(key="launch-key-note"):
-        _say_whether_set(params["key_name"])
-    if why := why_key_is_asked_for_again():
-        show_problem("The key is asked for again", "", why, colour="orange")
+    params["key_name"] = key_field()
     trial_place = st.container()
     st.markdown("**Sampling**")
     _row(params, "temperature", "top_p", "max_tokens")
@@ -117,26 +104,6 @@ def _row(params: dict[str, Any], *names: str) -> None:
     for column, name in zip(st.columns(len(names)), names, strict=True):
         with column:
             params[name] = _field(name)
-
-
-def _say_whether_set(name: str) -> None:
-    """Whether the variable is set where the dashboard runs. Its name is not repeated: it may be a key by mistake."""
-    try:
-        checked_key_name(name)
-    except InvalidConfig:
-        st.caption("That is no name of a variable.")
-        return
-    if not name:
-        st.caption("No key is sent.")
-    elif secret(name):
-        st.badge("✓ set here", color="green", help="The variable or secret of this name holds a key where this runs")
-    else:
-        st.badge(
-            "✕ not set here",
-            color="orange",
-            help="Set the environment variable, or the Streamlit secret of this name, where the dashboard runs. "
-            "Episodes would end at once without it.",
-        )
 
 
 def _system_prompt() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import InvalidConfig, StoreError
-from core.policies.llm.endpoint import checked_key_name, endpoint_of
+from core.policies.llm.endpoint import endpoint_of
 from core.types import ModelProfile
 from pages.components.launch.connection import connection_of, fill_connection
 from pages.components.launch.state import PREFIX, PROFILE_OF_LINK, keep
@@ -77,7 +77,6 @@ def _save() -> None:
     profile = connection_of(name)
     try:
         endpoint_of(profile.base_url)
-        checked_key_name(profile.key_name)  # a key that was typed in its place must not be kept
         store().save_model_profile(profile)
     except (InvalidConfig, StoreError) as error:
         st.session_state[_SAID] = f"Nothing was saved. {error}"

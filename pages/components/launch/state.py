@@ -174,7 +174,7 @@ def policy_values(policy: PolicySpec) -> dict[str, Any]:
     values = {param_name(policy.name, spec.name): value for spec, value in held.items()}
     of_profile = _OF_A_PROFILE if values.get(_PROFILE) else ()
     texts = {f"{policy.name}.{spec.name}" for spec, value in held.items() if _is_text(spec) and value != spec.default}
-    texts -= {"llm.profile", "llm.key_for", *of_profile}
+    texts -= {"llm.profile", *of_profile}
     return {"policy": policy.name, **values, _WITHOUT: [name for name in _TEXTS if name in texts]}
 
 

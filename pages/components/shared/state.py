@@ -7,7 +7,7 @@ from typing import NoReturn
 import streamlit as st
 
 from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreTooNew
-from core.settings import Settings, load_settings
+from core.settings import Settings, add_key_hosts, load_settings
 from core.store import TraceStore
 from pages.components.text.escape import safe_text
 
@@ -16,8 +16,11 @@ _MAX_ERROR_LENGTH = 2_000
 
 def settings() -> Settings:
     """The settings, read anew. A value that cannot be used stops the page with a sentence."""
-    st.secrets.load_if_toml_exists()  # those at its root become environment variables: keys, for workers too
+    # What stands at the root of the secrets becomes environment variables: keys, for workers too.
+    has_secrets = st.secrets.load_if_toml_exists()
     try:
+        if has_secrets:
+            add_key_hosts(st.secrets.get("keys", {}))
         return load_settings()
     except InvalidConfig as error:
         stop_with("A setting cannot be used", error)

@@ -104,15 +104,18 @@ def pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://[::2]:9", ()),
         ("http://127.0.0.1:9", ()),
         ("https://bucher.example", ()),
-        ("https://api.x.ai", ()),
         ("not a url", ()),
         ("", ()),
     ],
 )
-def test_only_the_keys_that_are_set_and_paired_with_a_server_are_offered_for_it(
+def test_only_the_keys_that_are_paired_with_a_server_are_offered_for_it(
     pairs: None, url: str, names: tuple[str, ...]
 ) -> None:
-    assert keys_for(url) == names
+    assert tuple(keys_for(url)) == names
+
+
+def test_whether_a_key_is_set_is_known_without_reading_it_out(pairs: None) -> None:
+    assert keys_for("https://api.x.ai") == {"NOT_SET_KEY": False, "XAI_API_KEY": False}
 
 
 @pytest.mark.parametrize(
@@ -143,8 +146,8 @@ def test_a_key_that_was_given_in_place_of_its_name_is_not_repeated(pairs: None) 
 
 def test_a_name_in_craftscope_keys_replaces_its_built_in_pair(pairs: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "OPENAI_API_KEY=https://proxy.lab.example/openai")
-    assert keys_for("https://proxy.lab.example/v1") == ("OPENAI_API_KEY",)
-    assert keys_for("https://api.openai.com") == ()
+    assert keys_for("https://proxy.lab.example/v1") == {"OPENAI_API_KEY": True}
+    assert keys_for("https://api.openai.com") == {}
 
 
 def test_a_pair_whose_host_cannot_exist_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
