@@ -32,7 +32,7 @@ LAUNCH_AND_EXIT_AT_ONCE = """
 from core import jobs
 from core.settings import load_settings
 from core.store import TraceStore
-from tests.jobs.launches import run_of, short
+from tests.support.launches import run_of, short
 
 settings = load_settings()
 with TraceStore.from_settings(settings) as store:
