@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,22 +24,33 @@ _STOP_TIMEOUT_S = 10.0
 class Dashboard:
     """`with Dashboard(data_dir) as dashboard: page.goto(dashboard.url + "/traces")`.
 
-    app: the script that Streamlit runs, relative to the repository. Its output goes to `log`, in the data folder.
+    app: the script that Streamlit runs, relative to the repository. options: more of the command's.
+    Its output goes to `log`, in the data folder.
     Leaving stops the server and every worker that it started, also when the test failed.
     """
 
-    def __init__(self, data_dir: Path, *, app: str = "app.py", environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        app: str = "app.py",
+        address: str = "127.0.0.1",
+        options: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self.data_dir = data_dir
         self.app = app
         self.log = data_dir / "streamlit.log"
+        self.address = address
+        self._options = options
         self._environment = environment or {}
-        self._port = _free_port()
+        self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """Where it listens, without a slash at the end."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self.address}:{self.port}"
 
     def __enter__(self) -> Self:
         self.start()
@@ -55,8 +67,8 @@ class Dashboard:
             "PYTHONPATH": str(ROOT),
             **self._environment,
         }
-        options = (f"--server.port={self._port}", "--server.address=127.0.0.1", "--server.headless=true")
-        command = [sys.executable, "-m", "streamlit", "run", str(ROOT / self.app), *options]
+        command = [sys.executable, "-m", "streamlit", "run", str(ROOT / self.app), f"--server.port={self.port}"]
+        command += [f"--server.address={self.address}", "--server.headless=true", *self._options]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
