@@ -64,15 +64,17 @@ def describe_seed(seed: int, *, world_episode: int = 1, env: EnvConfig | None = 
 def describe_seeds(
     store: TraceStore, seeds: Iterable[int], *, world_episode: int = 1, env: EnvConfig | None = None
 ) -> Iterator[SeedDescription]:
-    """Descriptions in the order of `seeds`: the stored one where there is one, else made and stored.
+    """Descriptions in the order of `seeds`: the stored one where there is one, else a new one, which is then stored.
 
+    A read-only store is left as it is.
     Raises InvalidSeeds like `describe_seed`, and StoreError.
     """
     for seed in seeds:
         known = known_description(store, seed, world_episode=world_episode, env=env)
         if known is None:
             known = describe_seed(seed, world_episode=world_episode, env=env)
-            store.save_seed_description(known)
+            if not store.read_only:
+                store.save_seed_description(known)
         yield known
 
 

@@ -12,7 +12,8 @@ CraftscopeError
 ├── JobError                a worker could not be started or spoken to
 └── StoreError              the trace store
     ├── StoreUnavailable    cannot be opened or written: no permission, disk full, locked, server away
-    │   └── StoreGone       the database file, or one that SQLite keeps beside it, was removed or replaced while open
+    │   ├── StoreGone       the database file was removed or replaced while it was open
+    │   └── StoreReadOnly   it can be read but not written
     ├── StoreCorrupt        the database file is damaged or is not a database
     ├── StoreTooNew         the database was written by a newer Craftscope
     ├── UnknownEpisode      no episode (or run, or decision) of that id
@@ -83,7 +84,11 @@ class StoreUnavailable(StoreError):
 
 
 class StoreGone(StoreUnavailable):
-    """The database file, or one that SQLite keeps beside it, was removed or replaced while it was open."""
+    """The database file was removed or replaced while it was open."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """The store can be read but not written."""
 
 
 class StoreCorrupt(StoreError):

@@ -66,8 +66,11 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
     """End the episodes whose worker is gone as interrupted, with the reason; gives back their ids.
 
     With settings, deaths on this machine are noticed at once, and workers are started for what is still queued.
-    Without, only heartbeats are looked at and nothing is started. Raises StoreError, and JobError with settings.
+    Without, only heartbeats are looked at and nothing is started. A read-only store is left as it is. Raises
+    StoreError, and JobError with settings.
     """
+    if store.read_only:
+        return ()
     gone = list(_bury_dead(store, settings)) if settings is not None else []
     stale = store.interrupt_stale(older_than_s=STALE_S)
     if settings is not None:

@@ -14,8 +14,8 @@ import zstandard
 from core.errors import InvalidInput, StoreCorrupt
 from core.store.failures import shortened
 
-MAX_BLOB_BYTES: Final = 1 << 30
-"""A frame that announces more than this when unpacked is taken for damage."""
+MAX_BLOB_BYTES: Final = 64 * 2**20
+"""What unpacks to more than this is corrupt."""
 
 _LEVEL: Final = 3
 
@@ -28,7 +28,7 @@ class _ThreadTools(threading.local):
     def __init__(self) -> None:
         self.encoder = msgspec.json.Encoder()
         self.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_dict_id=False)
-        self.decompressor = zstandard.ZstdDecompressor()
+        self.decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_BLOB_BYTES)
 
 
 _tools = _ThreadTools()
@@ -88,7 +88,7 @@ class Dictionary:
     def __init__(self, data: bytes) -> None:
         dictionary = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
         self._dictionary = dictionary
-        self._decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
+        self._decompressor = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=MAX_BLOB_BYTES)
         self._compressor: zstandard.ZstdCompressor | None = None
 
     def compress(self, data: bytes) -> bytes:
@@ -102,22 +102,29 @@ class Dictionary:
 
     def decompress(self, blob: bytes) -> bytes:
         """What `compress` was given. Raises ZstdError."""
-        return self._decompressor.decompress(blob)
+        return _bounded(self._decompressor, blob)
 
 
 def compress(data: bytes, dictionary: Dictionary | None = None) -> bytes:
-    """One zstd frame with its size and a checksum."""
+    """One zstd frame with its size and a checksum. Raises InvalidInput for more than `decompress` accepts."""
+    if len(data) > MAX_BLOB_BYTES:
+        raise InvalidInput(f"{len(data):,} bytes cannot be stored in one piece; {MAX_BLOB_BYTES:,} are the limit.")
     return dictionary.compress(data) if dictionary else _tools.compressor.compress(data)
 
 
 def decompress(blob: bytes, what: str, dictionary: Dictionary | None = None) -> bytes:
     """What `compress` was given. Raises StoreCorrupt, which names `what`."""
     try:
-        if zstandard.frame_content_size(blob) > MAX_BLOB_BYTES:
-            raise zstandard.ZstdError("it announces an absurd size")
-        return dictionary.decompress(blob) if dictionary else _tools.decompressor.decompress(blob)
-    except (TypeError, MemoryError, zstandard.ZstdError) as error:
+        return dictionary.decompress(blob) if dictionary else _bounded(_tools.decompressor, blob)
+    except (TypeError, zstandard.ZstdError) as error:
         raise damaged(what, error) from error
+
+
+def _bounded(decompressor: zstandard.ZstdDecompressor, blob: bytes) -> bytes:
+    # The size that a frame states may be missing. One that is too small ends the decompression, so it cannot lie.
+    if zstandard.frame_content_size(blob) > MAX_BLOB_BYTES:
+        raise zstandard.ZstdError("it unpacks to more than 64 MiB")
+    return decompressor.decompress(blob, max_output_size=MAX_BLOB_BYTES)
 
 
 def damaged(what: str, error: Exception) -> StoreCorrupt:

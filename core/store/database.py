@@ -8,37 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, text
 
+from core.errors import StoreReadOnly
 from core.store.failures import as_store_errors
 from core.store.sqlite_file import WRITES, SqliteFile, less_patient, sqlite_backend, sqlite_driver, sqlite_engine
+from core.store.tables import metadata
 from core.store.urls import FILE_NAME, parsed_url, printable, shown_url, sqlite_url
 
 __all__ = ["FILE_NAME", "Database", "sqlite_driver", "sqlite_url"]
+
+# Tables that do not exist yet are left out: whether they can be created shows when that is tried.
+_CAN_WRITE_IN_POSTGRES = text(
+    "SELECT current_setting('default_transaction_read_only') = 'off' AND NOT pg_is_in_recovery()"
+    " AND coalesce(bool_and(has_table_privilege(c.oid, p)), true)"
+    " FROM pg_class c, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) p"
+    " WHERE c.relname = ANY(:tables) AND pg_table_is_visible(c.oid)"
+)
 
 
 class Database:
     """An engine and the two ways to use it.
 
-    url: without its secrets. place: how sentences call it. backend: what it is, with version where that is known.
+    url: without its secrets. place: what error messages call it. backend: what it is, with version where that is known.
     """
 
-    def __init__(self, url: str) -> None:
-        """Make the engine; nothing is opened yet except to prepare an SQLite file. Raises as `TraceStore` says."""
+    def __init__(self, url: str, *, only_reads: bool = False) -> None:
+        """only_reads: never create or change anything. Raises as `TraceStore` says."""
         parsed = parsed_url(url)
         self.url = shown_url(parsed)
         self._file: SqliteFile | None = None
         if parsed.get_backend_name() == "sqlite":
             self.place = f"The database {printable(str(parsed.database))}"
             self.backend = sqlite_backend()
-            self._file = SqliteFile(str(parsed.database), self.place)
-            self.engine = sqlite_engine(parsed)
+            self._file = SqliteFile(str(parsed.database), self.place, only_reads=only_reads)
+            self.engine = sqlite_engine(parsed, self._file.connect)
         else:
             self.place = f"The database {self.url}"
             self.backend = "PostgreSQL"
             self.engine = create_engine(parsed, pool_pre_ping=True, pool_size=4, max_overflow=60, hide_parameters=True)
+        self._only_reads = only_reads
         self._readers = self._reading_engine()
 
     @property
@@ -49,33 +61,31 @@ class Database:
     def close(self) -> None:
         """Close every connection that is not in use."""
         self.engine.dispose()
-        if self._file is not None:
-            self._file.close()
 
     @contextmanager
     def reading(self) -> Generator[Connection, None, None]:
         """A transaction that sees one state of the database and changes nothing."""
-        self._check_file()
+        self.check_file()
         with as_store_errors(self.place, only_reads=True), self._readers.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Generator[Connection, None, None]:
         """A transaction that is committed when the block ends, and rolled back where it raises."""
-        self._check_file()
+        self._check_writable()
         with as_store_errors(self.place), self.engine.connect() as connection, connection.begin():
             yield connection
-            self._check_file()  # before the commit: what is written into a removed file is lost
+            self.check_file()  # before the commit: what is written into a removed file is lost
 
     @contextmanager
     def writing_soon(self, wait_ms: int) -> Generator[Connection, None, None]:
         """The same, for what can be left undone: raises StoreUnavailable where a lock is not free within `wait_ms`."""
-        self._check_file()
+        self._check_writable()
         with as_store_errors(self.place), self.engine.connect() as connection:
             if self.is_sqlite:
                 with less_patient(connection, wait_ms), connection.begin():
                     yield connection
-                    self._check_file()
+                    self.check_file()
             else:
                 with connection.begin():
                     connection.execute(text(f"SET LOCAL lock_timeout = {wait_ms}"))
@@ -84,14 +94,41 @@ class Database:
     @contextmanager
     def outside_transaction(self) -> Generator[Any, None, None]:
         """The driver's own connection, for what a transaction cannot hold."""
-        self._check_file()
+        self.check_file()
         with as_store_errors(self.place), closing(self.engine.raw_connection()) as connection:
             yield connection.driver_connection
 
-    def _check_file(self) -> None:
-        # Before a connection is taken too: SQLite would make a new, empty file in the place of one that is gone.
+    def check_file(self) -> bool:
+        """Raises StoreGone where the file was removed or replaced. True where it was only read here and has changed."""
+        if self._file is None:
+            return False
+        self._file.check()
+        has_changed = self._file.has_changed()
+        if has_changed:
+            self.engine.dispose()
+        return has_changed
+
+    def _check_writable(self) -> None:
+        if self.read_only_reason:
+            raise StoreReadOnly(self.read_only_reason)
+        self.check_file()
+
+    @cached_property
+    def read_only_reason(self) -> str:
+        """Why it can be read but not written; empty where it can. Raises StoreUnavailable."""
+        if self._only_reads:
+            return f"{self.place} was opened for reading."
         if self._file is not None:
-            self._file.check()
+            return self._file.read_only_reason
+        tables = [table.name for table in metadata.sorted_tables]
+        with as_store_errors(self.place), self.engine.connect() as connection:
+            if connection.execute(_CAN_WRITE_IN_POSTGRES, {"tables": tables}).scalar_one():
+                return ""
+        return (
+            f"{self.place} can be read but not written: its server or this user's rights do not allow it. Nothing can "
+            "be launched, saved or deleted. To change that, give the user of CRAFTSCOPE_DB_URL the right to write and "
+            "start again."
+        )
 
     def _reading_engine(self) -> Engine:
         if self.is_sqlite:

@@ -33,8 +33,6 @@ _AUTH: Final = 23
 _FORMAT: Final = 24
 _NOTADB: Final = 26
 
-START_AGAIN: Final = "Stop the dashboard and the workers, then start them again."
-
 _KEPT = "What was stored before is kept."
 _OTHER_FOLDER = "choose another data folder with CRAFTSCOPE_DATA_DIR"
 
@@ -48,8 +46,8 @@ _SENTENCES: Final = {
     _LOCKED: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
     _PROTOCOL: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
     _IOERR: (
-        "{place} could not be read or written ({detail}). Where its -wal or -shm file was removed while it was open, "
-        "stop the dashboard and the workers, then start them again; otherwise check the disk that it is on."
+        "{place} could not be read or written ({detail}). Check the disk that it is on, then stop the dashboard and "
+        "the workers and start them again."
     ),
     _NOMEM: f"The machine's memory does not suffice to use {{place}}. Close other programs and try again. {_KEPT}",
 }
@@ -150,8 +148,7 @@ def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
         return _sentence(StoreUnavailable, sentence, place, error)
     if _SCHEMA_PART.search(str(error)):
         return _sentence(StoreCorrupt, _SCHEMA_SENTENCE, place, error)
-    # The first is raised by the driver itself, without a code; the second by a sum over damaged counters.
-    if str(error).startswith((_NOT_UTF8, "integer overflow")):
+    if str(error).startswith(_NOT_UTF8):  # raised by the driver itself, without a code
         return _sentence(StoreCorrupt, _UNREADABLE_SENTENCE, place, error)
     return None
 

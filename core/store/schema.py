@@ -15,7 +15,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-from core.errors import StoreCorrupt, StoreTooNew
+from core.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from core.store.database import Database
 from core.store.tables import store_meta
 
@@ -32,30 +32,45 @@ def alembic_config() -> Config:
 
 
 def migrate(database: Database) -> None:
-    """Create or upgrade the schema. Raises StoreTooNew, StoreCorrupt, StoreUnavailable; nothing is changed then."""
+    """Create or upgrade the schema. Raises StoreTooNew, StoreCorrupt, StoreUnavailable; nothing is changed then.
+
+    Raises StoreReadOnly for a database of an older schema that cannot be written.
+    """
     config = alembic_config()
     script = ScriptDirectory.from_config(config)
     head = script.get_current_head()
     with database.reading() as connection:
-        if _revision(connection, database.place) == head:
-            return
+        revision = revision_of(connection, database.place)
+    if revision == head:
+        return
+    if revision is not None and revision not in {known.revision for known in script.walk_revisions()}:
+        raise StoreTooNew(
+            f"{database.place} was written by a newer Craftscope (its schema is {revision!r}, this version knows "
+            f"those up to {head!r}). Update Craftscope, or choose another data folder with CRAFTSCOPE_DATA_DIR. "
+            "Nothing in it was changed."
+        )
+    if database.read_only_reason and revision is None:
+        raise StoreReadOnly(f"{database.place} is empty. {database.read_only_reason}")
+    if database.read_only_reason:
+        raise StoreReadOnly(
+            f"{database.place} has the older schema {revision} (this version needs {head}) and cannot be changed here. "
+            "Run `python -m core.store migrate`: it copies the database and migrates the copy."
+        )
     with database.writing() as connection:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRES_LOCK})
-        revision = _revision(connection, database.place)
-        if revision == head:
-            return
-        if revision is not None and revision not in {known.revision for known in script.walk_revisions()}:
-            raise StoreTooNew(
-                f"{database.place} was written by a newer Craftscope (its schema is {revision!r}, this version knows "
-                f"those up to {head!r}). Update Craftscope, or choose another data folder with CRAFTSCOPE_DATA_DIR. "
-                "Nothing in it was changed."
-            )
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        if revision_of(connection, database.place) != head:  # another process may have been faster
+            upgrade(connection, "head")
 
 
-def _revision(connection: Connection, place: str) -> str | None:
+def upgrade(connection: Connection, revision: str) -> None:
+    """Run the migrations up to that one."""
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def revision_of(connection: Connection, place: str) -> str | None:
     """The schema's revision; None for an empty database."""
     tables = set(inspect(connection).get_table_names())
     if not tables:

@@ -102,6 +102,16 @@ class TraceStore:
         """What holds the data, such as `SQLite 3.53.4 (pysqlite3)`."""
         return self._database.backend
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it can be read but not written; all that write raise StoreReadOnly then."""
+        return bool(self.read_only_reason)
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why it is read-only and what to do, in sentences; empty where it can be written."""
+        return self._database.read_only_reason
+
     def close(self) -> None:
         """Let go of all connections; harmless when done twice."""
         self._database.close()

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+import zstandard
 
-from core.errors import StoreCorrupt, StoreTooNew
+from core.errors import InvalidInput, StoreCorrupt, StoreTooNew
 from core.store.blobs import Dictionary, compress, decompress, from_json, to_json
 from core.store.codec import (
     VERSION,
@@ -120,10 +121,33 @@ def test_a_blob_with_a_wrong_byte_is_damage():
             assert "A blob is stored but cannot be read" in str(error)
 
 
-def test_a_blob_that_claims_to_be_enormous_is_damage():
+def test_a_blob_that_claims_to_be_enormous_is_corrupt():
     frame = bytes.fromhex("28b52ffde0") + (2**62).to_bytes(8, "little") + b"\x01\x00\x00"
     with pytest.raises(StoreCorrupt):
         decompress(frame, "A blob")
+
+
+@pytest.mark.parametrize("states_its_size", [True, False])
+@pytest.mark.parametrize("dictionary", [None, Dictionary(b"0123456789" * 20)])
+def test_a_blob_that_unpacks_to_more_than_64_mib_is_corrupt(states_its_size: bool, dictionary: Dictionary | None):
+    def packed(n_bytes: int) -> bytes:
+        return zstandard.ZstdCompressor(write_content_size=states_its_size).compress(bytes(n_bytes))
+
+    assert len(decompress(packed(64 * 2**20), "A blob", dictionary)) == 64 * 2**20
+    with pytest.raises(StoreCorrupt, match="A blob is stored but cannot be read"):
+        decompress(packed(64 * 2**20 + 1), "A blob", dictionary)
+
+
+def test_a_blob_that_states_too_small_a_size_is_corrupt():
+    whole = zstandard.ZstdCompressor().compress(bytes(2**17))
+    assert whole[4:9] == bytes([0xA0]) + (2**17).to_bytes(4, "little")  # a size in four bytes
+    with pytest.raises(StoreCorrupt):
+        decompress(whole[:5] + (1000).to_bytes(4, "little") + whole[9:], "A blob")
+
+
+def test_more_than_can_be_read_again_is_not_stored():
+    with pytest.raises(InvalidInput, match="67,108,864 are the limit"):
+        compress(bytes(64 * 2**20 + 1))
 
 
 def test_a_dictionary_makes_alike_texts_small_and_is_needed_to_read_them():

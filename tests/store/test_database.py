@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import sqlite3
@@ -20,6 +21,7 @@ from core.store.database import Database, sqlite_driver
 from core.types import EpisodeStatus
 from tests.support.postgres_server import PASSWORD
 from tests.support.records import START, make_decisions, make_run, record_episode
+from tests.support.unprivileged import reachable_folder, unprivileged
 
 
 def settings(folder: Path, db_url: str | None = None) -> Settings:
@@ -36,6 +38,31 @@ def test_the_data_folder_and_the_database_are_made_on_the_first_start(tmp_path: 
         store.create_run(make_run("run-1", ["a-episode"]))
     with TraceStore.from_settings(settings(folder)) as store:
         assert store.episode("a-episode").status is EpisodeStatus.QUEUED
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_only_the_owner_can_read_and_write_a_new_database(tmp_path: Path, umask: int):
+    before = os.umask(umask)
+    try:
+        with TraceStore.from_settings(settings(tmp_path)) as store:
+            store.create_run(make_run("run-1", ["a-episode"]))
+            modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(["craftscope.db", "craftscope.db-wal", "craftscope.db-shm"], "0o600")
+
+
+def test_the_target_of_a_link_is_private_too(tmp_path: Path):
+    (tmp_path / "craftscope.db").symlink_to(tmp_path / "target.db")
+    TraceStore.from_settings(settings(tmp_path)).close()
+    assert (tmp_path / "target.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_database_keeps_the_mode_that_its_owner_gave_it(tmp_path: Path):
+    TraceStore.from_settings(settings(tmp_path)).close()
+    (tmp_path / "craftscope.db").chmod(0o640)
+    TraceStore.from_settings(settings(tmp_path)).close()
+    assert (tmp_path / "craftscope.db").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_url_in_the_settings_wins_over_the_data_folder(tmp_path: Path):
@@ -195,14 +222,11 @@ def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path):
         TraceStore.from_settings(settings(tmp_path))
 
 
-@pytest.mark.not_as_root("root may write everywhere; the next test takes its place")
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path):
-    tmp_path.chmod(0o555)
-    try:
-        with pytest.raises(StoreUnavailable, match=r"craftscope.db cannot be opened. Make sure .* can be written"):
-            TraceStore.from_settings(settings(tmp_path))
-    finally:
-        tmp_path.chmod(0o755)
+def test_a_folder_that_cannot_be_written_is_named():
+    with reachable_folder() as folder:
+        folder.chmod(0o555)
+        with unprivileged(), pytest.raises(StoreUnavailable, match=r"craftscope.db cannot be opened .* can be written"):
+            TraceStore.from_settings(settings(folder))
 
 
 def test_a_database_that_became_read_only_is_said_to_be(sqlite_store: TraceStore):

@@ -143,7 +143,7 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
         for number, description in enumerate(describe_seeds(store(), missing, env=env), start=1):
             to_come[description.seed].show(description)
             _show_status(status, len(fitting) + number, len(known) + number, missing[number:])
-        if missing:
+        if missing and not store().read_only:
             st.rerun()  # to their places by filter and order
 
     return make_missing

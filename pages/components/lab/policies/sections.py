@@ -302,7 +302,7 @@ def _offer_descriptions(its: Compared, known: Mapping[World, Difficulty]) -> Non
         )
         st.markdown(seeds, width="content")
         some = "it" if len(missing) == 1 else f"all {n}" if n == len(missing) else f"the first {n}"
-        clicked = st.button(f"Describe {some}", key="across_describe")
+        clicked = st.button(f"Describe {some}", key="across_describe", disabled=store().read_only)
     if clicked:
         _describe(missing[:n])
         numbers.difficulties.clear()

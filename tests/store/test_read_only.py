@@ -1,0 +1,177 @@
+"""A store that can be read but not written shows what it holds, and refuses to change it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from core.errors import StoreError, StoreReadOnly, StoreUnavailable
+from core.store import TraceStore
+from core.store.database import sqlite_driver
+from tests.store.test_older_files import as_it_was_at
+from tests.support.postgres_server import PASSWORD
+from tests.support.records import SEED_DESCRIPTION, make_run, record_episode
+from tests.support.unprivileged import reachable_folder, unprivileged
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a database of one episode, closed."""
+    with reachable_folder() as made:
+        with TraceStore(f"sqlite:///{made / 'traces.db'}") as store:
+            store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
+            record_episode(store, "a-episode", 5)
+        (made / "traces.db").chmod(0o644)
+        yield made
+
+
+def protect_file(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o777)
+
+
+def protect_folder(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.chmod(0o666)
+    folder.chmod(0o555)
+
+
+def protect_both(folder: Path) -> None:
+    protect_file(folder)
+    folder.chmod(0o555)
+
+
+def assert_refuses_to_write(store: TraceStore) -> None:
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: store.create_run(make_run("run-2", ["c-episode"])),
+        lambda: store.claim_next(worker="test"),
+        lambda: store.heartbeat("a-episode"),
+        lambda: store.delete_episodes(["a-episode"]),
+        lambda: store.save_seed_description(SEED_DESCRIPTION),
+    )
+    for attempt in attempts:
+        with pytest.raises(StoreReadOnly, match="can be read but not written.* Nothing can be launched, saved or"):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    ("protect", "named"),
+    [(protect_file, "its file"), (protect_folder, "its folder"), (protect_both, "its file and folder")],
+)
+def test_a_protected_file_is_opened_read_only_and_left_as_it_is(
+    folder: Path, protect: Callable[[Path], None], named: str
+):
+    protect(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with unprivileged():
+        with TraceStore(f"sqlite:///{folder / 'traces.db'}") as store:
+            assert store.read_only
+            assert f"{named} cannot be written by this user" in store.read_only_reason
+            assert len(store.load_episode("a-episode").decisions) == 5
+            assert len(store.archive_part(["a-episode"]).episodes) == 1
+            assert_refuses_to_write(store)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_file_that_can_be_written_is_not_read_only(sqlite_store: TraceStore):
+    assert not sqlite_store.read_only
+    assert sqlite_store.read_only_reason == ""
+
+
+def test_a_read_only_store_follows_what_its_owner_writes(folder: Path):
+    url = f"sqlite:///{folder / 'traces.db'}"
+    folder.chmod(0o555)
+    as_reader = unprivileged
+    with as_reader():
+        reader = TraceStore(url)
+        assert [run.id for run in reader.runs()] == ["run-1"]
+    if os.geteuid() != 0:
+        folder.chmod(0o755)
+    with closing(TraceStore(url)) as owner:
+        owner.create_run(make_run("run-2", ["c-episode"]))
+        with as_reader():
+            assert {run.id for run in reader.runs()} == {"run-1", "run-2"}
+        owner.create_run(make_run("run-3", ["d-episode"]))
+        with as_reader():
+            assert {run.id for run in reader.runs()} == {"run-1", "run-2", "run-3"}
+    with as_reader():
+        assert {run.id for run in reader.runs()} == {"run-1", "run-2", "run-3"}
+        reader.close()
+
+
+def test_an_older_schema_that_cannot_be_written_is_refused_and_left_alone(folder: Path, tmp_path: Path):
+    with TraceStore(f"sqlite:///{folder / 'traces.db'}") as today:
+        as_it_was_at("0002", f"sqlite:///{tmp_path / 'older.db'}", today)
+    shutil.copy(tmp_path / "older.db", folder / "older.db")
+    protect_both(folder)
+    before = (folder / "older.db").read_bytes()
+    with unprivileged(), pytest.raises(StoreReadOnly, match="older schema 0002 .* `python -m core.store migrate`"):
+        TraceStore(f"sqlite:///{folder / 'older.db'}")
+    assert (folder / "older.db").read_bytes() == before
+
+
+def test_an_empty_file_that_cannot_be_written_is_named(folder: Path):
+    (folder / "empty.db").touch()
+    protect_both(folder)
+    with unprivileged(), pytest.raises(StoreReadOnly, match=r"empty.db is empty.* can be read but not written"):
+        TraceStore(f"sqlite:///{folder / 'empty.db'}")
+
+
+def test_a_file_that_may_not_be_read_is_named(folder: Path):
+    (folder / "traces.db").chmod(0o000)
+    with unprivileged(), pytest.raises(StoreUnavailable, match=r"traces.db cannot be opened"):
+        TraceStore(f"sqlite:///{folder / 'traces.db'}")
+
+
+def test_the_database_of_another_program_is_still_recognised(folder: Path):
+    with closing(sqlite_driver().connect(str(folder / "other.db"))) as other:
+        other.execute("CREATE TABLE bookmarks (url TEXT)")
+    protect_both(folder)
+    with unprivileged(), pytest.raises(StoreError, match="holds other tables"):
+        TraceStore(f"sqlite:///{folder / 'other.db'}")
+
+
+# ------------------------------------------------------------------------------------------- PostgreSQL
+
+
+def filled(url: str) -> None:
+    with TraceStore(url) as store:
+        store.create_run(make_run("run-1", ["a-episode"]))
+        record_episode(store, "a-episode", 3)
+
+
+def test_a_server_that_only_reads_is_opened_read_only(postgres_url: str):
+    filled(postgres_url)
+    with TraceStore(f"{postgres_url}%20-cdefault_transaction_read_only%3Don") as store:
+        assert store.read_only
+        assert len(store.load_episode("a-episode").decisions) == 3
+        assert_refuses_to_write(store)
+
+
+def test_a_user_who_may_only_read_is_opened_read_only(postgres_url: str):
+    filled(postgres_url)
+    schema = postgres_url.rpartition("%3D")[2]
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        for statement in (
+            f"CREATE ROLE {schema}_reader LOGIN PASSWORD '{PASSWORD}'",
+            f"GRANT USAGE ON SCHEMA {schema} TO {schema}_reader",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}_reader",
+        ):
+            connection.execute(text(statement))
+    with TraceStore(postgres_url.replace("tester:", f"{schema}_reader:")) as store:
+        assert store.read_only
+        assert "this user's rights" in store.read_only_reason
+        assert len(store.load_episode("a-episode").decisions) == 3
+        assert_refuses_to_write(store)
+    with engine.begin() as connection:
+        connection.execute(text(f"DROP OWNED BY {schema}_reader"))
+        connection.execute(text(f"DROP ROLE {schema}_reader"))
+    engine.dispose()
