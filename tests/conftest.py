@@ -7,6 +7,7 @@ skipped test fails.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -135,15 +136,30 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
 
 
-@pytest.fixture
-def store(database_url: str) -> Iterator[TraceStore]:
-    """An empty store."""
-    with TraceStore(database_url) as opened:
-        yield opened
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file with all tables and no row: to copy it takes a fifth of the time of creating the tables."""
+    file = tmp_path_factory.mktemp("tables") / "traces.db"
+    TraceStore(f"sqlite:///{file}").close()
+    return file
 
 
 @pytest.fixture
-def sqlite_store(sqlite_url: str) -> Iterator[TraceStore]:
+def sqlite_store(tmp_path: Path, sqlite_url: str, sqlite_tables: Path) -> Iterator[TraceStore]:
     """An empty store in an SQLite file."""
+    shutil.copy(sqlite_tables, tmp_path / "traces.db")
     with TraceStore(sqlite_url) as opened:
         yield opened
+
+
+@pytest.fixture
+def postgres_store(postgres_url: str) -> Iterator[TraceStore]:
+    """An empty store in PostgreSQL."""
+    with TraceStore(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest) -> TraceStore:
+    """An empty store of each kind."""
+    return request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 
 from core.env.rules import ENGINE_VERSION
 from core.rollout import run_rollout
@@ -25,14 +27,24 @@ from core.types import (
 from tests.support import ROOT
 
 
+@pytest.fixture(scope="session", autouse=True)
+def installed_components_are_looked_for_once() -> Iterator[None]:
+    """Streamlit reads the metadata of every installed package at each AppTest, a fifth of the time of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
 @pytest.fixture
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty data folder that the pages use; the store cached by an earlier test is let go."""
+def data_dir(tmp_path: Path, sqlite_tables: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data folder that the pages use, with an empty database; the store cached by an earlier test is let go."""
     monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("CRAFTSCOPE_DB_URL", raising=False)
     monkeypatch.chdir(ROOT)
     st.cache_resource.clear()
     st.cache_data.clear()
+    (tmp_path / "data").mkdir()
+    shutil.copy(sqlite_tables, tmp_path / "data" / "craftscope.db")
     yield tmp_path / "data"
     st.cache_resource.clear()
     st.cache_data.clear()
@@ -73,7 +85,7 @@ def recorded_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def recorded(data_dir: Path, recorded_folder: Path) -> Iterator[TraceStore]:
     """The pages' own copy of the recorded folder, as a store."""
-    shutil.copytree(recorded_folder, data_dir)
+    shutil.copytree(recorded_folder, data_dir, dirs_exist_ok=True)
     with TraceStore.from_settings(load_settings()) as store:
         yield store
 

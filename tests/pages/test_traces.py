@@ -118,7 +118,6 @@ def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore):
 
 @pytest.mark.parametrize("damage", ["not a database at all", ""])
 def test_a_database_that_cannot_be_read_is_said_and_left_alone(data_dir: Path, damage: str):
-    data_dir.mkdir()
     path = data_dir / "craftscope.db"
     path.write_text(damage * 400)
     at = opened()
