@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import Any, SupportsInt, cast
-
-import numpy as np
+from typing import SupportsIndex, cast
 
 from core.env.rules import ACTIONS, ITEMS
 from core.env.simulation import AGENT_SIZE, local_grid
@@ -66,7 +65,7 @@ def checked_config(area: object, view: object, length: object) -> EnvConfig:
     config = EnvConfig(
         area=_pair(area, "area", "cells", 1, MAX_AREA),
         view=_pair(view, "view", "cells", 1, MAX_VIEW),
-        length=_length(length),
+        length=checked_length(length),
     )
     if local_grid(config.view)[1] < 1:
         rows = config.view[1] - local_grid(config.view)[1]
@@ -107,21 +106,28 @@ def checked_count(count: object) -> int:
     return number
 
 
-def _length(length: object) -> int:
+def checked_length(length: object, name: str = "length") -> int:
+    """A number of steps. Raises InvalidConfig, naming the argument."""
     number = _whole_number(length)
     if number is None or not 1 <= number <= MAX_LENGTH:
-        raise InvalidConfig(f"The length is {length!r}; give a whole number of steps from 1 to {MAX_LENGTH}.")
+        raise InvalidConfig(f"The {name} is {length!r}; give a whole number of steps from 1 to {MAX_LENGTH}.")
     return number
 
 
+def sequence_in(value: object) -> Sequence[object] | None:
+    """The elements of a list, tuple, array or tensor; None for text and for a single value."""
+    # numpy's and torch's own way to Python numbers: one transfer, however many elements there are.
+    tolist = getattr(value, "tolist", None)
+    elements: object = value if tolist is None else tolist()
+    if isinstance(elements, Sequence) and not isinstance(elements, (str, bytes)):
+        return cast(Sequence[object], elements)
+    return None
+
+
 def _pair(value: object, name: str, unit: str, low: int, high: int) -> tuple[int, int]:
-    sides: object = value
-    if isinstance(value, np.ndarray):
-        sides = cast(object, value.tolist())
-    elif _whole_number(value) is not None:
-        sides = (value, value)
-    if isinstance(sides, Sequence) and not isinstance(sides, (str, bytes)):
-        numbers = [_whole_number(side) for side in cast(Sequence[Any], sides)]
+    sides = (value, value) if _whole_number(value) is not None else sequence_in(value)
+    if sides is not None:
+        numbers = [_whole_number(side) for side in sides]
         if len(numbers) == 2 and all(number is not None and low <= number <= high for number in numbers):
             return cast(tuple[int, int], tuple(numbers))
     raise InvalidConfig(
@@ -130,11 +136,20 @@ def _pair(value: object, name: str, unit: str, low: int, high: int) -> tuple[int
 
 
 def _whole_number(value: object) -> int | None:
-    """The int in `value`; None for bool, text, floats and everything else that only looks like a number."""
+    """The int that `value` stands for; None for bools, floats, text and everything else without `__index__`."""
     if type(value) is int:  # nearly always, and asked at every step
         return value
-    if isinstance(value, np.ndarray) and value.ndim == 0:  # what RL libraries give for a single environment
-        value = cast(object, value[()])
-    if isinstance(value, np.integer):
-        return int(cast(SupportsInt, value))
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if not isinstance(value, SupportsIndex) or _is_bool(value):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # arrays and tensors all have the method; those of floats or of several values raise
+        return None
+
+
+def _is_bool(value: object) -> bool:
+    """True for bools of Python, numpy, torch, ...: known by the name of their dtype, so that none is imported here."""
+    dtype = getattr(value, "dtype", None)
+    # torch's dtypes have no name, their text is "torch.bool"
+    name = str(getattr(dtype, "name", dtype))
+    return isinstance(value, bool) or name.rpartition(".")[2] == "bool"

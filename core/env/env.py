@@ -58,7 +58,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self.observation_space = Box(0, 255, (self.size[1], self.size[0], 3), np.uint8)
         self.action_space = cast(gymnasium.Space[int], Discrete(len(ACTIONS)))
         self._grid = local_grid(self.config.view)
-        self._simulation = Simulation(self.config, draws_picture=self.observe and self.size == AGENT_SIZE)
+        self._simulation = self._new_simulation()
         self._seed: int | None = None
         self._episode = 0
         self._current: WorldState | None = None  # of this moment, once something has asked for it
@@ -154,23 +154,16 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self._simulation.load(state)
         self._seed, self._episode = state.seed, state.episode
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> CrafterEnv:
-        """Another environment in this state, by way of a snapshot."""
-        rebuild, arguments, snapshot = self.__reduce__()
-        other: CrafterEnv = rebuild(*arguments)
-        other.__setstate__(snapshot)
-        return other
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: everything but the world, and a snapshot in its place."""
+        snapshot = None if self._seed is None else self.snapshot()
+        return {**self.__dict__, "_current": None, "_simulation": snapshot}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle: the arguments it was made with, and a snapshot where there is a world."""
-        config = self.config
-        arguments = (config.area, config.view, self.size, config.length, self.observe, self.render_mode)
-        return _rebuilt, arguments, None if self._seed is None else self.snapshot()
-
-    def __setstate__(self, snapshot: bytes | None) -> None:
-        """For pickle and copy: go on from that snapshot."""
-        if snapshot is not None:
-            self.restore(snapshot)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._simulation = self._new_simulation()
+        if state["_simulation"] is not None:
+            self.restore(state["_simulation"])
 
     def observation(
         self,
@@ -210,6 +203,9 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
             picture=self.render(picture_px) if picture_px else None,
         )
 
+    def _new_simulation(self) -> Simulation:
+        return Simulation(self.config, draws_picture=self.observe and self.size == AGENT_SIZE)
+
     def _state(self) -> WorldState:
         self._require_world()
         if self._current is None:
@@ -241,17 +237,6 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
             "player_pos": np.array(simulation.position(), np.int64),
             "reward": reward,
         }
-
-
-def _rebuilt(
-    area: tuple[int, int],
-    view: tuple[int, int],
-    size: tuple[int, int],
-    length: int,
-    observe: bool,
-    render_mode: str | None,
-) -> CrafterEnv:
-    return CrafterEnv(area, view, size, length, observe, render_mode=render_mode)
 
 
 def _episode_option(options: dict[str, Any] | None) -> int | None:

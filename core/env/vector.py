@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
-from core.env.checks import checked_action, checked_count, checked_seed
+from core.env.checks import checked_action, checked_count, checked_length, checked_seed, sequence_in
 from core.env.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.env.simulation import AGENT_SIZE
@@ -21,13 +22,14 @@ _COUNTS = (ITEMS, ACHIEVEMENTS)
 class CrafterVectorEnv(SyncVectorEnv):
     """`num_envs` environments, each as a `CrafterEnv` of its own, in gymnasium's vector API.
 
-    The other arguments are `CrafterEnv`'s; copy and autoreset_mode are gymnasium's. reset(seed=s) starts the first
-    worlds of the seeds s, s + 1, ...; a list gives each its own. A world that has ended is followed by the next of its
-    seed, with the step after it unless autoreset_mode says otherwise.
+    The other arguments are `CrafterEnv`'s; max_episode_steps, copy and autoreset_mode are gymnasium's. An episode is
+    truncated after `length` or `max_episode_steps` steps, whichever is less; None or -1 leaves it to `length`.
+    reset(seed=s) starts the first worlds of the seeds s, s + 1, ...; a list gives each its own. When a world has
+    ended, the next step resets it to the next world of its seed, unless autoreset_mode says otherwise.
 
-    Observations: uint8 (num_envs, height, width, 3). Actions: (num_envs,) whole numbers. Rewards: float64 (num_envs,).
-    terminated, truncated: bool (num_envs,). Infos: those of the single ones, batched as gymnasium does.
-    Raises InvalidConfig where an argument cannot be used.
+    Observations: uint8 (num_envs, height, width, 3). Actions: (num_envs,) whole numbers, bools refused. Rewards:
+    float64 (num_envs,). terminated, truncated: bool (num_envs,). Infos: those of the single ones, batched as gymnasium
+    does. Raises InvalidConfig for an invalid argument.
     """
 
     def __init__(
@@ -39,12 +41,15 @@ class CrafterVectorEnv(SyncVectorEnv):
         length: int = 10_000,
         observe: bool = True,
         *,
+        render_mode: str | None = None,
+        max_episode_steps: int | None = None,
         copy: bool = True,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
-        def make() -> CrafterEnv:
-            return CrafterEnv(area, view, size, length, observe, render_mode="rgb_array")
-
+        if max_episode_steps not in (None, -1):
+            length = min(checked_length(length), checked_length(max_episode_steps, "max_episode_steps"))
+        # Not a local function: gymnasium keeps it, and pickle must find it by name.
+        make = functools.partial(CrafterEnv, area, view, size, length, observe, render_mode=render_mode)
         envs = [make] * checked_count(num_envs)
         mode = _checked_mode(autoreset_mode)
         super().__init__(envs, copy=copy, autoreset_mode=mode)  # pyright: ignore[reportUnknownMemberType]
@@ -64,9 +69,9 @@ class CrafterVectorEnv(SyncVectorEnv):
     def step(
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """One step of each. Raises InvalidInput where there are not as many actions as environments, or one is none;
-        no environment has moved then."""
-        given = list(actions) if np.ndim(actions) == 1 else None
+        """One step of each. Raises InvalidInput for an invalid action or a wrong number of them; no environment has
+        moved then."""
+        given = sequence_in(actions)
         if given is None or len(given) != self.num_envs:
             raise InvalidInput(f"The actions are {quoted(actions)}; give {self.num_envs}, one an environment.")
         return super().step(np.array([checked_action(action) for action in given]))
@@ -74,12 +79,13 @@ class CrafterVectorEnv(SyncVectorEnv):
     def _checked_seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if np.ndim(seed) == 0:
+        seeds = sequence_in(seed)
+        if seeds is None:
             first = checked_seed(seed)
             return [checked_seed(first + at) for at in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise InvalidSeeds(f"There are {len(seed)} seeds for {self.num_envs} environments; give one for each.")
-        return [None if one is None else checked_seed(one) for one in seed]
+        if len(seeds) != self.num_envs:
+            raise InvalidSeeds(f"There are {len(seeds)} seeds for {self.num_envs} environments; give one for each.")
+        return [None if one is None else checked_seed(one) for one in seeds]
 
     def _checked_mask(self, mask: Any) -> NDArray[np.bool_]:
         checked = np.asarray(mask)

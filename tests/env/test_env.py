@@ -15,6 +15,7 @@ from core.env.rules import ACHIEVEMENTS, ACTIONS, INITIAL_ITEM
 from core.env.state import WorldState
 from core.errors import EngineError, InvalidConfig, InvalidInput, InvalidSeeds
 from core.types import EnvConfig
+from tests.support.tensors import Tensor
 from tests.support.worlds import SEED, EnvMaker
 
 SMALL = {"area": (16, 16), "length": 50}
@@ -23,11 +24,7 @@ INFO_KEYS = {"inventory", "achievements", "discount", "semantic", "player_pos", 
 
 @pytest.mark.parametrize("observe", [True, False])
 def test_it_passes_gymnasiums_own_check(observe: bool) -> None:
-    gymnasium.register("CrafterUnderTest-v0", entry_point="core.env:CrafterEnv", kwargs={**SMALL, "observe": observe})
-    try:
-        check_env(gymnasium.make("CrafterUnderTest-v0").unwrapped)
-    finally:
-        del gymnasium.registry["CrafterUnderTest-v0"]
+    check_env(gymnasium.make("Craftscope/Crafter-v1", **SMALL, observe=observe).unwrapped)
 
 
 def test_reset_and_step_give_the_same_kinds_of_things() -> None:
@@ -123,7 +120,21 @@ def test_an_unknown_option_is_refused_with_the_nearest_match() -> None:
         CrafterEnv(**SMALL).reset(options={"episodes": 2})
 
 
-@pytest.mark.parametrize("action", [17, -1, True, 1.0, None, [1]])
+@pytest.mark.parametrize(
+    "action", [np.int8(5), np.uint64(5), np.array(5), Tensor(5), Tensor(5, "torch.uint8")], ids=repr
+)
+def test_an_action_may_be_anything_with_an_index(env_at: EnvMaker, action: Any) -> None:
+    env, other = env_at(), env_at()
+    env.step(5)
+    other.step(action)
+    assert other.state_digest() == env.state_digest()
+
+
+BOOLS = [True, np.True_, np.array(True), Tensor(True, "torch.bool")]
+FLOATS = [1.0, np.float32(1), np.array(1.0), Tensor(1.0, "torch.float32")]
+
+
+@pytest.mark.parametrize("action", [17, -1, Tensor(17), *BOOLS, *FLOATS, None, [1], np.array([1])], ids=repr)
 def test_a_wrong_action_is_refused_and_no_time_passes(env_at: EnvMaker, action: Any) -> None:
     env = env_at()
     before = env.state_digest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gymnasium.vector import SyncVectorEnv
 
 from core.env import CrafterEnv, CrafterVectorEnv
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds
+from tests.support.tensors import Tensor
 
 AREA = (24, 24)  # small worlds are made and left quickly
 SEEDS: list[int | None] = [3, 11, 5]
@@ -69,7 +71,25 @@ def test_a_number_of_environments_that_cannot_be_is_refused(count: object) -> No
         CrafterVectorEnv(count)  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("actions", [[0, 0, 99], [0, 0], 5, None, [[0], [0], [0]], [0, 0, "do"], [0, 1.5, 2]])
+@pytest.mark.parametrize(
+    "actions",
+    [np.array([3, 5, 1], np.int8), Tensor([3, 5, 1]), [Tensor(3), np.int64(5), 1], (3, 5, 1)],
+    ids=repr,
+)
+def test_actions_may_be_anything_with_an_index(actions: Any) -> None:
+    batch, other = CrafterVectorEnv(len(SEEDS), AREA), CrafterVectorEnv(len(SEEDS), AREA)
+    batch.reset(seed=SEEDS)
+    other.reset(seed=SEEDS)
+    batch.step([3, 5, 1])
+    other.step(actions)
+    assert other.call("state_digest") == batch.call("state_digest")
+
+
+INVALID = [[0, 0, 99], [0, 0], 5, None, [[0], [0], [0]], [0, 0, "do"], [0, 1.5, 2], "012", Tensor([0, 0])]
+BOOLS = [[0, 0, True], np.array([True, False, True]), Tensor([True, False, True], "torch.bool"), [0, 0, np.True_]]
+
+
+@pytest.mark.parametrize("actions", [*INVALID, *BOOLS], ids=repr)
 def test_actions_that_cannot_be_move_no_world(actions: Any) -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
@@ -113,6 +133,51 @@ def test_a_reset_mask_stays_in_the_options_and_is_obeyed() -> None:
 def test_an_unknown_autoreset_mode_is_refused_with_those_there_are() -> None:
     with pytest.raises(InvalidConfig, match="SameStep"):
         CrafterVectorEnv(2, AREA, autoreset_mode="same_step")
+
+
+@pytest.mark.parametrize(("length", "most"), [(3, None), (3, -1), (3, 5), (10_000, 3)])
+def test_an_episode_is_truncated_at_its_length_or_max_episode_steps(length: int, most: int | None) -> None:
+    batch = CrafterVectorEnv(2, AREA, length=length, max_episode_steps=most)
+    batch.reset(seed=3)
+    assert [batch.step([0, 0])[3].tolist() for _ in range(3)] == [[False, False], [False, False], [True, True]]
+
+
+@pytest.mark.parametrize("most", [0, 2.5, True, "5"])
+def test_invalid_max_episode_steps_are_refused(most: Any) -> None:
+    with pytest.raises(InvalidConfig, match="max_episode_steps"):
+        CrafterVectorEnv(2, AREA, max_episode_steps=most)
+
+
+def test_it_renders_in_the_mode_that_it_is_given() -> None:
+    batch = CrafterVectorEnv(2, AREA, render_mode="rgb_array")
+    batch.reset(seed=3)
+    assert batch.render_mode == "rgb_array"
+    assert np.shape(batch.render()) == (2, 64, 64, 3)
+    with pytest.raises(InvalidConfig, match="render mode"):
+        CrafterVectorEnv(2, AREA, render_mode="human")
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_pickled_batch_continues_exactly_also_between_an_end_and_its_reset(mode: str) -> None:
+    batch = CrafterVectorEnv(len(SEEDS), AREA, length=5, autoreset_mode=mode)
+    batch.reset(seed=SEEDS)
+    batch.action_space.seed(1)
+    for _ in range(5):  # all have ended now
+        batch.step(batch.action_space.sample())
+    copied: CrafterVectorEnv = pickle.loads(pickle.dumps(batch))
+    for _ in range(12):
+        actions = batch.action_space.sample()
+        assert np.array_equal(copied.action_space.sample(), actions)
+        ours, theirs = batch.step(actions), copied.step(actions)
+        for one, other in zip(ours[:4], theirs[:4], strict=True):
+            assert np.array_equal(one, other)
+        assert copied.call("state_digest") == batch.call("state_digest")
+
+
+def test_a_batch_can_be_pickled_before_its_first_reset() -> None:
+    batch = CrafterVectorEnv(2, AREA)
+    copied: CrafterVectorEnv = pickle.loads(pickle.dumps(batch))
+    assert np.array_equal(copied.reset(seed=3)[0], batch.reset(seed=3)[0])
 
 
 def test_masks_of_infos_are_apart() -> None:
