@@ -6,12 +6,15 @@ import json
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
+import minari
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from minari.data_collector import EpisodeBuffer
 
 from core.env import CrafterEnv, CrafterVectorEnv
 
@@ -94,3 +97,31 @@ def test_a_spec_in_json_is_enough_for_a_process_that_has_not_imported_the_engine
     program += "; print(json.dumps(env.reset(seed=3)[1]['player_pos'].tolist()))"
     done = subprocess.run([sys.executable, "-c", program, spec], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [32, 32]
+
+
+def test_minari_recovers_the_environment_of_a_stored_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    env = gymnasium.make(ID, **SMALL, length=50)
+    observation, _ = env.reset(seed=3)
+    after, reward, *_ = env.step(4)
+    buffer = EpisodeBuffer(
+        id=0,
+        observations=[observation, after],
+        actions=[4],
+        rewards=[reward],
+        terminations=[False],
+        truncations=[True],
+    )
+    about: dict[str, Any] = {
+        "algorithm_name": "none",
+        "author": "a",
+        "author_email": "a@b.c",
+        "code_permalink": "c",
+        "description": "d",
+    }
+    minari.create_dataset_from_buffers("crafter/test-v0", [buffer], env=env, eval_env=env, data_format="arrow", **about)
+    dataset = minari.load_dataset("crafter/test-v0")
+    for recovered in (dataset.recover_environment(), dataset.recover_environment(eval_env=True)):
+        assert recovered.spec is not None and recovered.spec.id == ID
+        assert isinstance(recovered.unwrapped, CrafterEnv) and isinstance(env.unwrapped, CrafterEnv)
+        assert _digests(recovered.unwrapped) == _digests(env.unwrapped)

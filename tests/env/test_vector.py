@@ -152,7 +152,8 @@ def test_it_renders_in_the_mode_that_it_is_given() -> None:
     batch = CrafterVectorEnv(2, AREA, render_mode="rgb_array")
     batch.reset(seed=3)
     assert batch.render_mode == "rgb_array"
-    assert np.shape(batch.render()) == (2, 64, 64, 3)
+    pictures: Any = batch.render()
+    assert np.shape(pictures) == (2, 64, 64, 3)
     with pytest.raises(InvalidConfig, match="render mode"):
         CrafterVectorEnv(2, AREA, render_mode="human")
 
