@@ -34,10 +34,12 @@ from core.policies import (
 )
 from core.rewards import RewardShaper
 from core.types import (
+    NO_STEP,
     Decision,
     Episode,
     EpisodeError,
     EpisodeSpec,
+    EpisodeStatus,
     Limits,
     OnDone,
     Outcome,
@@ -389,11 +391,10 @@ class _Loop:
         return world_over or self.usage.counted_out() is not None
 
     def outcome(self, stop: _Stop) -> Outcome:
-        """How the episode ended. No step at all is an error, whatever cap was the cause."""
+        """How the episode ended. A limit that was reached before the first step is an error."""
         error = stop.error
-        if error is None and not self._step_index and stop.reason.status.value == "completed":
-            error = EpisodeError("no_step", f"The episode ended ({stop.reason.value}) before any step was executed.")
-            return Outcome(StopReason.POLICY_ERROR, datetime.now(UTC), error)
+        if error is None and not self._step_index and stop.reason.status is EpisodeStatus.COMPLETED:
+            error = EpisodeError(NO_STEP, "No step was played.")
         return Outcome(stop.reason, datetime.now(UTC), error)
 
     def _ask(self) -> tuple[str, PolicyReply, _Stop | None]:

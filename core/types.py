@@ -62,7 +62,7 @@ class StopReason(StrEnum):
 
     @property
     def status(self) -> EpisodeStatus:
-        """The status that this reason leads to."""
+        """The status that this reason leads to in an episode with a step or more; see `Outcome.status`."""
         if self in _FAILURES:
             return EpisodeStatus.FAILED
         if self is StopReason.ABORTED:
@@ -92,6 +92,10 @@ _FORESEEN = (
     StopReason.MAX_OPS,
     StopReason.OPS_DONE,
 )
+
+
+# The kind of error of an episode that reached a limit before its first step.
+NO_STEP = "no_step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,6 +587,13 @@ class Outcome:
     finished_at: datetime
     error: EpisodeError | None = None
 
+    @property
+    def status(self) -> EpisodeStatus:
+        """The status that the stop reason leads to, but failed where the error is that no step was played."""
+        if self.error is not None and self.error.kind == NO_STEP:
+            return EpisodeStatus.FAILED
+        return self.stop_reason.status
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -604,7 +615,7 @@ class Episode:
     @property
     def status(self) -> EpisodeStatus:
         """Where it stands."""
-        return self.outcome.stop_reason.status if self.outcome else EpisodeStatus.RUNNING
+        return self.outcome.status if self.outcome else EpisodeStatus.RUNNING
 
     @property
     def steps(self) -> tuple[Step, ...]:

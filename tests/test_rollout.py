@@ -342,12 +342,15 @@ def test_a_strategy_that_cannot_be_made_is_data_too(fickle: type[Fickle]):
         run_rollout(FICKLE, episode_id="e", run_id="r", recorder_for=lambda queued: Notes(), on_error="raise")
 
 
-def test_no_step_at_all_is_an_error_outcome():
+def test_a_limit_reached_before_the_first_step_is_a_failure_by_that_limit():
     ticks = iter(range(0, 1_000_000, 100))
-    episode = play(Plays(), limited(max_time_s=50.0), clock=lambda: float(next(ticks)))
+    notes = Notes()
+    episode = play(Plays(), limited(max_time_s=50.0), clock=lambda: float(next(ticks)), recorder=notes)
     assert episode.length == 0
     assert episode.status is EpisodeStatus.FAILED
+    assert episode.stop_reason is StopReason.MAX_SECONDS
     assert episode.outcome and episode.outcome.error and episode.outcome.error.kind == "no_step"
+    assert play(Plays(), limited(max_ops=1)).stop_reason is StopReason.MAX_OPS
 
 
 def test_hard_failures_carry_kind_and_detail_and_are_recorded_first():

@@ -57,7 +57,8 @@ class FactColumns:
         self.logged = _joined([facts.rewards for facts in episodes], np.float64)
         self.step_ends = _joined([facts.step_ends for facts in episodes], np.int32)
         self.is_end = np.zeros(self.n_decisions, np.bool_)
-        ends = [at for at, facts in enumerate(episodes) if facts.foreseen_end and facts.n_decisions]
+        # A decision without a step is no end, whatever limit came after it: the loop scores it so too.
+        ends = [at for at, facts in enumerate(episodes) if facts.foreseen_end and facts.step_ends.any()]
         self.is_end[self.starts[1:][ends] - 1] = True
         _fixed(self.starts, self.env_rewards, self.logged, self.step_ends, self.is_end)
         self._join_changes()

@@ -142,7 +142,7 @@ class EpisodeRecorder:
     def finish(self, outcome: Outcome) -> None:
         """Store how the episode ended, and put its small pieces together."""
         ended = {
-            "status": outcome.stop_reason.status.value,
+            "status": outcome.status.value,
             "stop_reason": outcome.stop_reason.value,
             "ended_at": outcome.finished_at,
             "error": None if outcome.error is None else to_json(outcome.error),

@@ -9,6 +9,7 @@ import pytest
 
 from core.facts import INVENTORY, UNLOCK
 from core.facts.columns import FactColumns
+from core.facts.episode import FactsWriter
 from core.types import StateFacts
 from tests.support.facts import ACHIEVEMENTS, ITEMS, facts_of_states, random_states
 
@@ -33,6 +34,12 @@ def test_episodes_stand_one_after_the_other_also_empty_ones(columns: FactColumns
 
 def test_only_last_decisions_that_were_foreseen_are_ends(columns: FactColumns):
     assert np.flatnonzero(columns.is_end).tolist() == [7, 67]
+
+
+def test_a_decision_without_a_step_is_no_end():
+    writer = FactsWriter()
+    writer.add(StateFacts(), StateFacts(), [], env_reward=0.0, step_end=0)
+    assert not FactColumns([writer.facts(foreseen_end=True)]).is_end.any()
 
 
 def test_states_come_back_as_they_were(columns: FactColumns, episodes: list[list[StateFacts]]):

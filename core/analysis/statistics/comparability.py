@@ -60,7 +60,7 @@ def differences(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> tu
     found = [
         _difference(aspect, [value(episode) for episode in episodes], players) for aspect, value in _ASPECTS.items()
     ]
-    early = [episode.stop_reason.status is not EpisodeStatus.COMPLETED for episode in episodes]
+    early = [not episode.n_steps or episode.stop_reason.status is not EpisodeStatus.COMPLETED for episode in episodes]
     if any(early):
         found.append(_difference(ENDED_EARLY, early, players, always=True))
     return (*(some for some in found if some is not None), *_settings(episodes, players))
