@@ -153,7 +153,7 @@ def test_a_link_names_a_profile_and_the_form_is_filled_from_it(stored: TraceStor
     assert at.selectbox(key="launch_param_llm_profile").value == "local"
     assert connection(at) == ("http://127.0.0.1:9", "tiny-model", "A_KEY")
     assert not at.warning and not at.button(key="launch_now").disabled
-    assert link(at) == {"play": "0", "by": "llm", "episodes": "1", "profile": "local"}  # a reload has it too
+    assert link(at) == {"play": "42", "by": "llm", "episodes": "1", "profile": "local"}  # a reload has it too
 
 
 def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection_in_its_place(stored: TraceStore):

@@ -6,7 +6,11 @@ from pages.components.text.escape import MAX_LINE_LENGTH, escape, one_line, safe
 
 
 def test_markdown_is_escaped():
-    assert escape("![x](http://example.org/x.png)") == r"\!\[x\]\(http\:\/\/example\.org\/x\.png\)".replace(r"\/", "/")
+    assert escape("![x](http://example.org/x.png)") == "\\!\\[x\\]\\(http\\:\u2060//example\\.org/x\\.png\\)"
+
+
+def test_a_url_or_an_email_address_is_broken_up_so_that_it_is_no_link():
+    assert escape("HTTPS://a WWW.b me@c") == "HTTPS\\:\u2060//a WWW\u2060\\.b me@\u2060c"
 
 
 def test_a_lone_surrogate_does_not_reach_the_browser():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from core import replay
@@ -14,7 +16,6 @@ from pages.components.browser.page_ready import page_is_ready
 from pages.components.episode.model_totals import show_model_totals
 from pages.components.player.cursor import Cursor
 from pages.components.player.position import go_to_frame, last_frame, picked_of
-from pages.components.shared.episode_picker import inert
 from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, examples_file
 from pages.components.shared.problem import show_problem
 from pages.components.shared.state import store
@@ -56,7 +57,7 @@ def show_header(summary: EpisodeSummary, model: ModelTotals | None = None) -> No
     _keep_up(summary)
     with st.container(key="episode-head", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.subheader(f"Episode {inert(short_id(summary.id))}", anchor=False, width="content")
+            st.subheader(f"Episode {escape(short_id(summary.id))}", anchor=False, width="content")
             _show_badges(summary)
             st.space("stretch")
             _show_actions(summary, asks_a_model=model is not None)
@@ -80,7 +81,11 @@ def _show_badges(summary: EpisodeSummary) -> None:
     st.badge(f"seed {summary.seed}", color="gray")
     if summary.world_episode != 1:
         st.badge(f"world {summary.world_episode}", color="gray", help="Which world of this seed, the first is 1")
-    st.badge(inert(summary.policy), color="violet", help=f"The policy, with policy seed {summary.policy_seed}")
+    st.badge(
+        escape(one_line(summary.policy, _MAX_NAME_LENGTH)),
+        color="violet",
+        help=f"The policy, with policy seed {summary.policy_seed}",
+    )
 
 
 def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
@@ -94,7 +99,7 @@ def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
     st.download_button(
         "JSON",
         data=lambda: episode_json(store(), summary.id),
-        file_name=f"craftscope-{inert(short_id(summary.id))}.json",
+        file_name=_file_name(summary.id, ".json"),
         mime="application/json",
         on_click="rerun",  # an episode that was deleted meanwhile cannot be sent: the page then says so
         key="download",
@@ -104,12 +109,16 @@ def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
         _show_examples(summary.id)
 
 
+def _file_name(episode_id: str, ending: str) -> str:
+    return f"craftscope-{re.sub(r'[^0-9A-Za-z_-]', '_', short_id(episode_id))}{ending}"
+
+
 def _show_examples(episode_id: str) -> None:
     stored = store()
     st.download_button(
         "SFT",
         data=lambda: examples_file(stored, SftFilter(episode_ids=(episode_id,))),
-        file_name=f"craftscope-{inert(short_id(episode_id))}-sft.jsonl",
+        file_name=_file_name(episode_id, "-sft.jsonl"),
         mime="application/jsonl",
         on_click="rerun",
         key="download-sft",
@@ -183,7 +192,7 @@ def _run_label(summary: EpisodeSummary) -> str:
         name, _ = _run_of(store(), store().url, summary.run_id)
     except StoreError:  # the link leads to a page that says what is wrong
         name = ""
-    return f"Run: {escape(one_line(name, _MAX_NAME_LENGTH)) if name else inert(short_id(summary.run_id))}"
+    return f"Run: {escape(one_line(name, _MAX_NAME_LENGTH)) if name else escape(short_id(summary.run_id))}"
 
 
 def _checked(episode_id: str) -> tuple[str, str]:

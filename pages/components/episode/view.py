@@ -26,11 +26,12 @@ from pages.components.player import first_frame_mark, player
 from pages.components.player.cursor import Cursor, cursor_at
 from pages.components.player.episode_data import EpisodeData
 from pages.components.player.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
-from pages.components.shared.episode_picker import inert
 from pages.components.shared.state import stop_with, store
-from pages.components.text.escape import safe_text
+from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import signed, words
 from pages.components.text.sentences import steps_phrase
+
+_MAX_LABEL_LENGTH = 40
 
 # The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
 _STYLE = """
@@ -203,7 +204,7 @@ def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
         if not decision.ok:
             st.badge("failed", color="red")
         for name in decision.unlocked:
-            st.badge(f"◆ {inert(name.replace('_', '-')).replace('-', ' ')}", color="orange", help="It unlocked this")
+            st.badge(f"◆ {escape(one_line(words(name), _MAX_LABEL_LENGTH))}", color="orange", help="It unlocked this")
 
 
 def _colour(value: float) -> Literal["green", "red", "gray"]:

@@ -8,6 +8,7 @@ from core.errors import InvalidConfig
 from core.policies.llm.endpoint import endpoint_of, keys_for
 from core.types import ModelProfile
 from pages.components.launch.state import PREFIX, keep
+from pages.components.text.escape import escape
 
 _PARAM = f"{PREFIX}param_llm_"
 _KEY = f"{_PARAM}key_name"
@@ -58,7 +59,7 @@ def key_field() -> str:
         "(CRAFTSCOPE_KEYS); a key is sent nowhere else and never stored.",
     )
     if unset := [name for name, is_set in keys.items() if not is_set]:
-        st.caption(f"Not set where Craftscope runs: {', '.join(unset)}.")
+        st.caption(f"Not set where Craftscope runs: {escape(', '.join(unset))}.")
     return _chosen()
 
 

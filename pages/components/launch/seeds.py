@@ -15,7 +15,7 @@ from core.env.checks import MAX_SEED
 from core.errors import InvalidInput
 from core.plan import parse_seeds
 from core.types import Difficulty, EnvConfig, SeedDescription
-from pages.components.launch.state import PREFIX, keep
+from pages.components.launch.state import DEFAULT_SEED, PREFIX, keep
 from pages.components.shared.icons import icon
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
@@ -177,9 +177,10 @@ def _toolbar() -> None:
 
 
 def _first_shown() -> str:
-    """The picked seeds first, so that a form filled by a link shows what it holds."""
+    """The picked seeds, so that a form filled by a link shows what it holds, and those after them."""
     picked = chosen_seeds()[:_PAGE]
-    fill = (seed for seed in range(2 * _PAGE) if seed not in picked)
+    start = min(picked[0] if picked else DEFAULT_SEED, MAX_SEED - 2 * _PAGE)
+    fill = (seed for seed in range(start, start + 2 * _PAGE) if seed not in picked)
     return seeds_text((*picked, *itertools.islice(fill, _PAGE - len(picked))))
 
 

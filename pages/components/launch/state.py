@@ -43,6 +43,7 @@ _MISSING = f"{PREFIX}link_without"
 _TROUBLES = f"{PREFIX}link_troubles"
 _SAID_AT = f"{PREFIX}link_troubles_at"
 _POLICY_BEFORE = f"{PREFIX}policy_before"
+DEFAULT_SEED = 42
 _MODEL_DECISIONS = 10  # to begin with: each is a call that takes its time and may cost money
 _NAME_IS_USED = f"{PREFIX}name_is_used"
 _PROFILE = "param_llm_profile"
@@ -100,7 +101,7 @@ def _is_text(spec: Field[Any]) -> bool:
 _LIMITS, _WORLD = Limits(), EnvConfig()
 _SOME = reader_of(Integer(1, MOST))
 LINK_FIELDS: dict[str, LinkField] = {
-    "seeds": LinkField("0", str, always=True, named="play"),
+    "seeds": LinkField(str(DEFAULT_SEED), str, always=True, named="play"),
     "policy": LinkField("scripted", one_of(POLICIES), always=True, named="by"),
     "episodes": LinkField(1, whole, always=True),
     "name": LinkField("", str),

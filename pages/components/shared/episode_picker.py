@@ -8,7 +8,7 @@ from core.errors import StoreError, UnknownEpisode
 from core.store import EpisodeSummary
 from pages.components.shared.empty import show_empty_store
 from pages.components.shared.state import stop_with, store
-from pages.components.text.escape import safe_text
+from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import short_id, signed, status_label
 
 _LAST = "last_episode"
@@ -49,19 +49,11 @@ def link_to_traces(label: str = "All traces") -> None:
     st.page_link("pages/traces.py", label=label)
 
 
-def inert(text: str) -> str:
-    """Text for a label: letters, digits, `-`, `_`, `.`; whatever could be Markdown becomes `?`. Long text is cut."""
-    safe = "".join(
-        sign if sign.isalnum() or sign in "-." else "\\_" if sign == "_" else "?" for sign in text[:_MAX_LABEL_LENGTH]
-    )
-    return safe if len(text) <= _MAX_LABEL_LENGTH else f"{safe}…"
-
-
 def _offer_others() -> None:
     newest = store().episodes(limit=_LOOKED_AT).rows
     for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # those with something to see come first
         label = (
-            f"{inert(short_id(row.id))} · {inert(row.policy)} · seed {row.seed} · "
+            f"{escape(short_id(row.id))} · {escape(one_line(row.policy, _MAX_LABEL_LENGTH))} · seed {row.seed} · "
             f"{status_label(row.status, row.stop_reason)} · shaped return {signed(row.shaped_return)}"
         )
         if st.button(label, key=f"offer-{row.id}"):

@@ -6,6 +6,9 @@ import re
 from typing import Any, cast
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&])")
+# Streamlit makes links of these once Markdown is read, escaped or not.
+_LINKED = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
+_WORD_JOINER = "\u2060"  # not seen, and no place to break a line
 
 # What is acted on instead of being seen: control characters other than tab and line end, terminal codes that begin with
 # them, and marks that turn the direction of what follows.
@@ -16,8 +19,8 @@ MAX_BLOCK_LENGTH = 20_000
 
 
 def escape(text: str) -> str:
-    """`text` for elements that read Markdown: everything it would act on is escaped, so no image is fetched."""
-    return _MARKDOWN.sub(r"\\\1", safe_text(text, MAX_LINE_LENGTH))
+    """`text` for elements that read Markdown: nothing in it is a picture or a link, bare URLs and e-mails included."""
+    return _MARKDOWN.sub(r"\\\1", _LINKED.sub(_WORD_JOINER, safe_text(text, MAX_LINE_LENGTH)))
 
 
 def safe_text(text: str, most: int = MAX_BLOCK_LENGTH) -> str:

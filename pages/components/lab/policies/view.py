@@ -114,7 +114,7 @@ def _show_nothing() -> None:
                 ("Launch the scripted policy on ten seeds", "scripted"),
                 ("… and a random one", "random"),
             ):
-                st.page_link("pages/launch.py", label=label, query_params={"play": "0-9", "by": policy})
+                st.page_link("pages/launch.py", label=label, query_params={"play": "42-51", "by": policy})
 
 
 def _show_what_is_compared(chosen: Chosen, summaries: Mapping[str, Summary]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import streamlit as st
 
 from core import jobs
@@ -105,4 +107,9 @@ def _wait_for_the_first() -> None:
 
 @st.cache_resource(show_spinner=False)
 def _archive(url: str, _source: TraceStore) -> RewardArchive:
-    return RewardArchive(_source)
+    archive = RewardArchive(_source)
+    archive.refresh()
+    # Else every full collection looks through all reward facts again, and holds Python's lock meanwhile.
+    gc.collect()
+    gc.freeze()
+    return archive
