@@ -17,10 +17,11 @@ Params = TypeVar("Params")
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number from `low` to `high`."""
+    """A whole number from `low` to `high`; None too where it is optional."""
 
     low: int
     high: int
+    optional: bool = False
 
     def read(self, value: object) -> int | None:
         """The number; None where it is none of these."""
@@ -34,10 +35,11 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite number from `low` to `high`; None too where it may be left out."""
+    """A finite number from `low` to `high`; None too where it is optional."""
 
     low: float
     high: float
+    optional: bool = False
 
     def read(self, value: object) -> float | None:
         """The number, never -0.0; None where it is none of these."""
@@ -85,14 +87,17 @@ class OneOf:
 Kind = Integer | Number | Text | OneOf
 
 
-def integer(default: int, *, label: str, description: str, low: int, high: int) -> Any:
-    """A dataclass field for a whole number from `low` to `high`; forms are drawn from its metadata."""
-    return _field(default, label, description, Integer(low, high))
+def integer(default: int | None, *, label: str, description: str, low: int, high: int) -> Any:
+    """A dataclass field for a whole number from `low` to `high`; forms are drawn from its metadata.
+
+    The default None makes it optional.
+    """
+    return _field(default, label, description, Integer(low, high, optional=default is None))
 
 
-def number(default: float, *, label: str, description: str, low: float, high: float) -> Any:
-    """A dataclass field for a number from `low` to `high`."""
-    return _field(default, label, description, Number(low, high))
+def number(default: float | None, *, label: str, description: str, low: float, high: float) -> Any:
+    """A dataclass field for a number from `low` to `high`. The default None makes it optional."""
+    return _field(default, label, description, Number(low, high, optional=default is None))
 
 
 def text(default: str, *, label: str, description: str, most: int = 200) -> Any:
@@ -140,15 +145,19 @@ def read_params(kind: type[Params], given: object, *, policy: str, retired: Sequ
 
 
 def _field(default: Any, label: str, description: str, kind: Kind) -> Any:
-    if kind.read(default) is None:
+    if kind.read(default) is None and not _may_be_none(default, kind):
         raise InvalidConfig(f'The parameter "{label}" has the default {quoted(default)}; it must be {kind}.')
     return field(default=default, metadata={"label": label, "description": description, "kind": kind})
 
 
-def _checked(value: object, spec: Field[Any], policy: str) -> int | float | str:
+def _may_be_none(value: object, kind: Kind) -> bool:
+    return value is None and isinstance(kind, Integer | Number) and kind.optional
+
+
+def _checked(value: object, spec: Field[Any], policy: str) -> int | float | str | None:
     kind = kind_of(spec)
     read = kind.read(value)
-    if read is None:
+    if read is None and not _may_be_none(value, kind):
         raise InvalidConfig(
             f'The parameter "{spec.name}" of the policy "{policy}" is {quoted(value)}; it must be {kind}.'
         )

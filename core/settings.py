@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,6 +132,17 @@ def _key_pairs(text: str) -> dict[str, tuple[str, ...]]:
         name, host = found.groups()
         pairs[name] = tuple(dict.fromkeys((*pairs.get(name, ()), host)))
     return pairs
+
+
+def proxy_for(scheme: str, host: str) -> str | None:
+    """The URL of the proxy for requests to a host: `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`, unless `NO_PROXY` names
+    the host, written in capitals or not. None: it is reached directly.
+    """
+    proxies = urllib.request.getproxies_environment()
+    if urllib.request.proxy_bypass(host):
+        return None
+    proxy = proxies.get(scheme) or proxies.get("all")
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
 def _data_dir(text: str | None) -> Path:

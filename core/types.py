@@ -412,6 +412,19 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A field that a model's server refused, so that this call was made without it.
+
+    name: `temperature` for a field of the body, `messages.reasoning` or `tools.strict` for one further in. sent_as: the
+    name under which the server takes it, where it was sent under that one. reason: the server's words.
+    """
+
+    name: str
+    reason: str
+    sent_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCall:
     """The evidence of one call to a language model; None on decisions of other policies.
 
@@ -419,13 +432,14 @@ class ModelCall:
     request: the body as it was sent (which never holds a key). response_text: the answer's body as it came; pieces of
     the key in it are replaced. content, reasoning: the assistant's text, and its thinking where the server gives it.
     tokens_*: as the server counts them, None where it does not say. cost_usd: None where no price is known;
-    price_version names the price table. latency_ms: the whole call, all attempts and the waits between them.
-    attempts: every HTTP request of it. retries: how many of them were repeated. headers: rate limits and the server's
-    own time, lower-case names. error_kind: why the answer could not be used, None where it could. parse_ms: reading
-    tool calls, usage and errors out of the answer, which is not part of latency_ms; None where it was not recorded.
-    paused_ms: how long the policy waited after it, as the server asked or to back off, before it went on.
-    earlier: answers to this same request that could not be used and were asked for again, oldest first; their
-    `request` is empty, as it is this one's.
+    price_version names the price table; server_cost_usd: what the server itself says it cost. latency_ms: the whole
+    call, all attempts and the waits between them. attempts: every HTTP request of it. retries: how many of them were
+    repeated. left_out: fields of ours that the request does without, because this server refused them. request_id: of
+    the header, else the body's id. headers: rate limits and the server's own time, lower-case names. error_kind: why
+    the answer could not be used, None where it could. parse_ms: reading tool calls, usage and errors out of the answer,
+    which is not part of latency_ms; None where it was not recorded. paused_ms: how long the policy waited after it, as
+    the server asked or to back off, before it went on.
+    earlier: invalid answers for the same decision, oldest first. Their `request` is empty where it was this one's.
     """
 
     provider: str
@@ -453,6 +467,8 @@ class ModelCall:
     earlier: tuple[ModelCall, ...] = ()
     parse_ms: float | None = None
     paused_ms: float = 0.0
+    left_out: tuple[LeftOut, ...] = ()
+    server_cost_usd: float | None = None
 
     @property
     def all_calls(self) -> tuple[ModelCall, ...]:

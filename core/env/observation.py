@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +111,7 @@ def as_text(observation: Observation) -> str:
         f"Achievements ({sum(observation.achievements.values())} of {len(ACHIEVEMENTS)}): "
         + (_unlocked(observation) or "none so far")
         + ".",
-        "Local view, top to bottom, left to right, you in the middle (none = outside the world):",
+        "Local view, its rows from top to bottom, you in the middle (none = outside the world):",
         *_grid_lines(observation.local),
         "Nearest: " + _nearest(observation.nearest) + ".",
         f"Environment reward: last {observation.last_env_reward:+.2f}, total {observation.env_return:+.2f}.",
@@ -144,8 +145,12 @@ def _unlocked(observation: Observation) -> str:
 
 
 def _grid_lines(local: tuple[tuple[str, ...], ...]) -> list[str]:
-    width = max(len(name) for row in local for name in row)
-    return ["  " + " ".join(name.ljust(width) for name in row).rstrip() for row in local]
+    """`4 grass, player, 4 water`: equal cells in a row are counted, for half as many tokens as a word for each."""
+    return [", ".join(_counted(name, len(list(cells))) for name, cells in groupby(row)) for row in local]
+
+
+def _counted(name: str, count: int) -> str:
+    return name if count == 1 else f"{count} {name}"
 
 
 def _nearest(nearest: dict[str, tuple[int, int] | None]) -> str:

@@ -1,8 +1,8 @@
 """The seam to a model's server: `ModelClient` is one method, `OpenAIClient` the real one, `FakeClient` that of tests.
 
-A call is made in a thread of its own, because nothing else can be cut short: the HTTP library's time-outs are for each
-read, so a server that answers byte by byte would hold it for ever. Who waits looks ten times a second whether a person
-asked to stop and whether the time is over; the thread then loses its connection and is left to itself.
+Each call runs in a thread of its own, so that it can be abandoned: the HTTP library's timeouts are per read, so a
+server that answers byte by byte would hold it forever. The waiting side checks ten times a second whether to stop and
+whether time is up; the thread then loses its connection.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ import httpx2
 import openai
 
 from core.policies.llm.endpoint import Endpoint
-from core.policies.llm.transport import RecordingTransport, UnusableAnswer, quiet_libraries
+from core.policies.llm.transport import RecordingTransport, UnusableAnswer, open_transport, quiet_libraries
 from core.types import Attempt
 
 ShouldStop = Callable[[], bool]
 
 _CHARSETS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "ascii", "iso8859-1", "cp1252")
 _LOOK_S = 0.1
+_STOPPED = ("stopped", "The call was abandoned because the episode was stopped.")
 _CONNECT_S = 5.0
-_MOST_HEADERS = 40
-_MOST_OF_A_HEADER = 300
+_MAX_HEADERS = 40
+_MAX_HEADER_CHARACTERS = 300
 _KEPT_HEADERS = ("content-type", "retry-after", "x-request-id", "openai-processing-ms", "x-ratelimit", "ratelimit")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. status is None where no HTTP answer came: failure then says why.
+    """What came back. status is None where no HTTP answer came: failure then gives the reason.
 
-    headers: lower-case names; those that say something about the call. text: the body. All as the server wrote it, so
-    it may hold the key: `LlmPolicy` takes that out before anything is kept. failure: kind and sentence of what went
-    wrong below HTTP: `timeout`, `connection`, `invalid_body`, or `stopped` where a person asked to stop meanwhile.
+    headers: lower-case names; rate limits, ids and times. text: the body. Both as the server wrote them, so they may
+    hold the key: `LlmPolicy` removes it before anything is stored. failure: kind and sentence of what went wrong below
+    HTTP: `timeout`, `connection`, `invalid_body`, or `stopped` where the episode was stopped while it waited.
     """
 
     status: int | None
@@ -49,19 +50,19 @@ class Answer:
 
 
 class ModelClient(Protocol):
-    """Asks a model. Never raises for what a server does; that is in the answer."""
+    """Asks a model. Never raises for what a server does; the answer tells."""
 
     def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
         """Send one chat-completions request; back within `time_left_s`, and within a second of `should_stop`."""
         ...
 
     def close(self) -> None:
-        """Give connections back."""
+        """Release connections."""
         ...
 
 
 class OpenAIClient:
-    """The `openai` client on one endpoint, with every HTTP request of a call taken down."""
+    """The `openai` client on one endpoint, which records every HTTP request of a call."""
 
     def __init__(self, endpoint: Endpoint, *, retries: int) -> None:
         self._endpoint = endpoint
@@ -70,7 +71,6 @@ class OpenAIClient:
         self._client: openai.OpenAI | None = None
 
     def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
-        """As `ModelClient.complete`."""
         client, transport = self._ready()
         transport.begin()
         started_s = time.monotonic()
@@ -85,16 +85,15 @@ class OpenAIClient:
         while call.is_alive() and failure is None:
             call.join(max(0.0, min(_LOOK_S, started_s + time_left_s - time.monotonic())))
             if call.is_alive() and should_stop():
-                failure = ("stopped", "The call was given up, as the episode was asked to stop.")
+                failure = _STOPPED
             elif call.is_alive() and time.monotonic() - started_s >= time_left_s:
-                failure = ("timeout", f"No whole answer came within {time_left_s:.3g} s; it was given up.")
+                failure = ("timeout", f"No complete answer came within {time_left_s:.3g} s.")
         if failure is not None:
             self._abandon()
         answer = answers[0] if failure is None else _failed(*failure)
         return replace(answer, attempts=transport.attempts(), latency_ms=(time.monotonic() - started_s) * 1000)
 
     def close(self) -> None:
-        """As `ModelClient.close`."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -102,7 +101,7 @@ class OpenAIClient:
     def _ready(self) -> tuple[openai.OpenAI, RecordingTransport]:
         if self._client is None or self._transport is None:
             quiet_libraries()
-            self._transport = RecordingTransport(httpx2.HTTPTransport(), self._endpoint)
+            self._transport = RecordingTransport(open_transport(self._endpoint), self._endpoint)
             self._client = openai.OpenAI(
                 base_url=self._endpoint.base_url,
                 api_key=self._endpoint.key,
@@ -116,12 +115,12 @@ class OpenAIClient:
     def _ask(
         self, client: openai.OpenAI, transport: RecordingTransport, request: dict[str, Any], time_left_s: float
     ) -> Answer:
-        rest = {name: value for name, value in request.items() if name not in ("model", "messages")}
         # The whole call has this long; a single read may take all of it, as slow models do.
         timeout = httpx2.Timeout(max(time_left_s, _LOOK_S), connect=_CONNECT_S)
         try:
+            # As `extra_body`, the messages go out as they are: given as such, the library rewrites what it knows.
             raw = client.chat.completions.with_raw_response.create(
-                model=request["model"], messages=request["messages"], extra_body=rest, timeout=timeout
+                model=request["model"], messages=[], extra_body=request, timeout=timeout
             )
             return _answer_of(raw.http_response)
         except openai.APIStatusError as error:
@@ -142,7 +141,7 @@ class OpenAIClient:
                 client.close()
 
     def _broken(self, cause: BaseException | None, status: int | None) -> Answer:
-        """A call that ended below HTTP: nobody there, somebody who talks something else, or an end in mid-answer."""
+        """A call that ended below HTTP: server not reached, another protocol, or a connection lost mid-answer."""
         host, why = self._endpoint.host, f" ({cause})" if cause is not None and str(cause) else ""
         if status is not None:
             said = f"The server at {host} answered with HTTP {status} and broke off before the answer was whole{why}."
@@ -163,31 +162,30 @@ class OpenAIClient:
 
 
 class FakeClient:
-    """Answers what it was told to, one after another, the last one again and again; keeps what it was asked."""
+    """Gives its answers in order, the last one repeatedly; records the requests."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self.requests: list[dict[str, Any]] = []
         self._answers = list(answers)
 
     def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
-        """As `ModelClient.complete`."""
         self.requests.append(request)
         if should_stop():
-            return _failed("stopped", "The call was given up, as the episode was asked to stop.")
+            return _failed(*_STOPPED)
         return self._answers[min(len(self.requests), len(self._answers)) - 1]
 
     def close(self) -> None:
-        """Holds nothing."""
+        pass
 
 
 def _answer_of(response: httpx2.Response) -> Answer:
     kept = [(name.lower(), value) for name, value in response.headers.items() if name.lower().startswith(_KEPT_HEADERS)]
-    headers = {name: value[:_MOST_OF_A_HEADER] for name, value in kept[:_MOST_HEADERS]}
+    headers = {name: value[:_MAX_HEADER_CHARACTERS] for name, value in kept[:_MAX_HEADERS]}
     return Answer(response.status_code, headers, response.content.decode(_charset_of(response), "replace"))
 
 
 def _charset_of(response: httpx2.Response) -> str:
-    """What the server says, where that is an encoding of text that any program might use; JSON is UTF-8."""
+    """The server's, where it is a common one for text; else UTF-8, as JSON is."""
     try:
         named = codecs.lookup(response.charset_encoding or "utf-8").name
     except (LookupError, ValueError):

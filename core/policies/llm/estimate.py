@@ -1,39 +1,48 @@
-"""What a launch will come to, before anything is asked: rough, from lengths of text, and said to be so."""
+"""What model calls cost: of one call by its tokens, and of a launch, estimated from lengths of text.
+
+Prices come with `genai-prices`, offline; the version of the table is stored with each cost.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib.metadata import version
+
+from genai_prices import Usage, calc_price
 
 from core.errors import InvalidConfig
 from core.policies.llm.endpoint import endpoint_of
+from core.policies.llm.fields import known_refusals
 from core.policies.llm.params import LlmParams
-from core.policies.llm.prices import cost_usd
-from core.policies.llm.prompt import default_system_prompt
+from core.policies.llm.prompt import default_system_prompt, remembered_count
 from core.policies.tools import tool_schema
+from core.types import LeftOut
 
+PRICE_VERSION = f"genai-prices {version('genai-prices')}"
 CHARACTERS_A_TOKEN = 4
-OBSERVATION_CHARACTERS = 1_040  # of `as_text` with the usual view; a test measures it
+OBSERVATION_CHARACTERS = 700  # of `as_text` with the usual view; a test measures it
 PICTURE_TOKENS = 300
 ANSWER_TOKENS = 80  # five actions and a sentence of reasoning; thinking comes on top
-_RESULT_TOKENS = 40  # what a remembered decision is told of its outcome
+_RESULT_TOKENS = 20  # what a remembered decision is told of its outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """calls: at most, unless answers are asked for again. tokens_*, cost_usd: about, if all of these calls are made.
 
-    cost_usd is None where no price is known.
+    cost_usd is None where no price is known. left_out: fields that this server refused in this process, in the
+    connection test say, so that requests will do without them.
     """
 
     calls: int
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def tokens(self) -> int:
-        """All of them."""
         return self.tokens_in + self.tokens_out
 
 
@@ -44,24 +53,44 @@ def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: i
     observation = _tokens(OBSERVATION_CHARACTERS)
     now = (observation if params.observe != "picture" else 0) + (PICTURE_TOKENS if params.observe != "text" else 0)
     answer = min(ANSWER_TOKENS, params.max_tokens)
-    # The first calls remember less than `history` decisions: 0, 1, 2, ...
-    ramp = min(params.history, decisions)
-    remembered = ramp * (ramp - 1) // 2 + (decisions - ramp) * params.history
-    tokens_in = decisions * (always + now) + remembered * (observation + answer + _RESULT_TOKENS)
+    remembered = _remembered(decisions, params.history)
+    tokens_in = decisions * (always + now) + remembered * (answer + _RESULT_TOKENS)
     calls = episodes * decisions
-    return Estimate(calls, episodes * tokens_in, calls * answer, _cost(params, calls, tokens_in / decisions, answer))
-
-
-def _cost(params: LlmParams, calls: int, tokens_in: float, tokens_out: int) -> float | None:
-    """Of as many calls of the mean length: prices may depend on how long a single prompt is."""
     try:
         base_url = endpoint_of(params.base_url).base_url
     except InvalidConfig:
-        return None
+        base_url = ""
+    # Of as many calls of the mean length: prices may depend on how long a single prompt is.
     one = cost_usd(
-        base_url=base_url, model=params.model, tokens_in=round(tokens_in), tokens_out=tokens_out, tokens_cached=None
+        base_url=base_url,
+        model=params.model,
+        tokens_in=round(tokens_in / decisions),
+        tokens_out=answer,
+        tokens_cached=None,
     )
-    return None if one is None else calls * one
+    left_out = known_refusals(base_url, params.model).all
+    return Estimate(calls, episodes * tokens_in, calls * answer, None if one is None else calls * one, left_out)
+
+
+def cost_usd(
+    *, base_url: str, model: str, tokens_in: int | None, tokens_out: int | None, tokens_cached: int | None
+) -> float | None:
+    """US dollars; None where the model's price or the tokens are not known. Never 0 for want of a price."""
+    if tokens_in is None or tokens_out is None:
+        return None
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=tokens_cached or None)
+    try:
+        return float(calc_price(usage, model_ref=model, provider_api_url=base_url).total_price)
+    except (LookupError, ValueError):
+        return None
+
+
+def _remembered(decisions: int, most: int) -> int:
+    """How many decisions all prompts together remember: one more each time, then again and again the same counts."""
+    growing = sum(range(min(decisions, most + 1)))
+    cycle = [remembered_count(most + 1 + at, most) for at in range((most + 1) // 2)]
+    rounds, rest = divmod(max(0, decisions - most - 1), max(1, len(cycle)))
+    return growing + rounds * sum(cycle) + sum(cycle[:rest])
 
 
 def _tokens(characters: int) -> int:

@@ -27,23 +27,45 @@ class LlmParams:
         description="The name of the environment variable that holds the key. The key itself is never stored.",
     )
     profile: str = text("", label="Profile", description="The connection profile that this was filled from.")
-    temperature: float = number(0.2, label="Temperature", description="0 is steady, 2 is wild.", low=0, high=2)
-    top_p: float = number(0.95, label="Top p", description="Share of likely words that are considered.", low=0, high=1)
+    temperature: float | None = number(
+        None, label="Temperature", description="Empty: not sent, the server's default applies.", low=0, high=2
+    )
+    top_p: float | None = number(
+        None,
+        label="Top p",
+        description="Empty: not sent. Some models take this or a temperature, not both.",
+        low=0,
+        high=1,
+    )
+    seed: int | None = integer(
+        None,
+        label="Seed",
+        description="Of the model's draws. Empty: not sent. Few servers promise the same answer for the same seed.",
+        low=0,
+        high=2**31 - 1,
+    )
     max_tokens: int = integer(
-        512,
-        label="Most tokens of an answer",
-        description="Longer ones are cut by the server.",
-        low=1,
-        high=1_000_000,
+        512, label="Max output tokens", description="The server cuts longer answers.", low=1, high=1_000_000
     )
     history: int = integer(
-        8, label="Decisions remembered", description="How many earlier decisions each prompt holds.", low=0, high=16
+        8,
+        label="Decisions remembered",
+        description="How many earlier decisions a request holds at most. When it is full, the older half is dropped at "
+        "once, so that the server's prompt cache keeps its use.",
+        low=0,
+        high=16,
     )
-    observe: str = choice("text", label="Sees", description="The world as text, as a picture, or both.", names=OBSERVE)
+    observe: str = choice(
+        "text",
+        label="Observation",
+        description="The world as text, as a picture, or both. Mistral's API and servers that use mistral-common (vLLM "
+        "with Mistral's models) refuse pictures here: a picture needs a user message after a tool's result.",
+        names=OBSERVE,
+    )
     system_prompt: str = text(
         "",
         label="System prompt",
-        description="Empty: the rules of the game, made from the game's own data.",
+        description="Empty: the rules of the game, written from the game's own data.",
         most=MOST_OF_A_PROMPT,
     )
     extra: str = text(
@@ -54,13 +76,17 @@ class LlmParams:
     )
     on_bad_call: str = choice(
         "stop",
-        label="A call that cannot be used",
+        label="On an invalid answer",
         description="Stop the episode; ask again, then stop; or do nothing for one step and go on. A wrong key, an "
         "unknown model and an empty account always stop it.",
         names=ON_BAD_CALL,
     )
     ask_again: int = integer(
-        2, label="Times to ask again", description="Where a call that cannot be used is asked again.", low=1, high=20
+        2,
+        label="Retries after an invalid answer",
+        description="How often the model is asked again for one decision.",
+        low=1,
+        high=20,
     )
     http_retries: int = integer(
         2,
@@ -70,5 +96,5 @@ class LlmParams:
         high=20,
     )
     call_timeout_s: float = number(
-        120, label="Seconds for a call", description="All retries of a call together.", low=1, high=3_600
+        120, label="Max seconds per call", description="All HTTP retries of a call together.", low=1, high=3_600
     )

@@ -1,4 +1,4 @@
-"""`LlmPolicy`: each decision is one question to a model's server, and all that belongs to its answer is kept."""
+"""`LlmPolicy`: asks a model's server for each decision, and records what was sent and what came back."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from core.errors import InvalidConfig, PolicyError
 from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED, BudgetSpent
 from core.policies.llm.client import Answer, ModelClient, OpenAIClient
 from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key, endpoint_of, key_of
+from core.policies.llm.estimate import PRICE_VERSION, cost_usd
+from core.policies.llm.fields import TOKEN_LIMITS, RefusedFields, known_refusals
 from core.policies.llm.params import LlmParams
-from core.policies.llm.prices import PRICE_VERSION, cost_usd
-from core.policies.llm.prompt import Message, default_system_prompt, messages
+from core.policies.llm.prompt import Message, default_system_prompt, messages, remembered_count
 from core.policies.llm.redaction import KeyRemover
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, tool_schema
 from core.settings import model_hosts
 from core.types import Decision, ModelCall, PolicyReply, Spent, ToolCall
 
 PICTURE_PX = 288  # two of Crafter's texture pixels for each of the picture's: sharp, and few tokens
-# No further question changes these.
+# Asking again does not change these.
 ALWAYS_STOP = ("auth", "not_found", "model_not_found", "quota_exhausted", OUT_OF_TIME, STOPPED)
-_BUSY = ("rate_limited", "connection", "provider_error", "timeout")  # asking again at once would not help
+_BUSY = ("rate_limited", "connection", "provider_error", "timeout")  # worth a pause before the next request
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _LOOK_S = 0.1
+_MAX_REFUSALS = 8  # rounds of one call in which a server names fields that it does not take
 _RESERVED = ("model", "messages", "tools", "stream", "n")
 
 
@@ -39,17 +41,18 @@ Wait = Callable[[float, Callable[[], bool]], float]
 
 
 def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
-    """The policy on a real server, which is looked for when the first world begins. Raises InvalidConfig."""
+    """The policy on a real server; it connects at `reset`. Raises InvalidConfig."""
 
     def connect() -> tuple[Endpoint, ModelClient]:
         endpoint = endpoint_for(params)
         return endpoint, OpenAIClient(endpoint, retries=params.http_retries)
 
-    return LlmPolicy(params, connect, max_actions=max_actions)
+    refused = known_refusals(endpoint_of(params.base_url).base_url, params.model)
+    return LlmPolicy(params, connect, max_actions=max_actions, refused=refused)
 
 
 def wait_s(seconds: float, should_stop: Callable[[], bool]) -> float:
-    """Waits so long, or until `should_stop`; how long it was, in seconds."""
+    """Waits so long, or until `should_stop`; returns the seconds waited."""
     began = time.monotonic()
     while (left := began + seconds - time.monotonic()) > 0 and not should_stop():
         time.sleep(min(_LOOK_S, left))
@@ -57,7 +60,7 @@ def wait_s(seconds: float, should_stop: Callable[[], bool]) -> float:
 
 
 def check_llm(params: LlmParams) -> None:
-    """Raises InvalidConfig where these parameters cannot be played. Whether the key is there is seen when it is."""
+    """Raises InvalidConfig where these parameters cannot be played. Does not look for the key."""
     if not params.model.strip():
         raise InvalidConfig("No model is named; give the name that the server knows it by.")
     check_key(params.key_name, endpoint_of(params.base_url, NO_KEY, model_hosts()))
@@ -75,7 +78,15 @@ class LlmPolicy:
 
     name = "llm"
 
-    def __init__(self, params: LlmParams, connect: Connect, *, max_actions: int, wait: Wait = wait_s) -> None:
+    def __init__(
+        self,
+        params: LlmParams,
+        connect: Connect,
+        *,
+        max_actions: int,
+        wait: Wait = wait_s,
+        refused: RefusedFields | None = None,
+    ) -> None:
         check_llm(params)
         self._params = params
         self._connect = connect
@@ -83,7 +94,8 @@ class LlmPolicy:
         self._max_actions = max_actions
         self._system = params.system_prompt or default_system_prompt(max_actions)
         self._extra = checked_extra(params.extra)
-        self._limit_field = "max_tokens"
+        self._refused = refused or RefusedFields()
+        self._remembered = params.history
         self._time_left_s = params.call_timeout_s
         self._should_stop: Callable[[], bool] = lambda: False
         self._budget_spent: BudgetSpent = lambda spent: False
@@ -97,7 +109,7 @@ class LlmPolicy:
         if self._connected is None:
             self._connected = self._connect()
             self._keys = KeyRemover(self._connected[0].key)
-            self._limit_field = "max_completion_tokens" if self._connected[0].is_openai else "max_tokens"
+        self._remembered = self._params.history
 
     def allow(
         self,
@@ -116,18 +128,27 @@ class LlmPolicy:
         calls: list[ModelCall] = []
         while True:
             parsed, call = self.ask(request)
-            again = self._params.on_bad_call == "retry" and len(calls) < self._params.ask_again
-            goes_on = again or self._params.on_bad_call == "noop"
-            if goes_on and call.error_kind is not None and call.error_kind not in ALWAYS_STOP:
-                call = replace(call, paused_ms=self._pause(call.error_kind, parsed.retry_after_s) * 1000)
+            kind = call.error_kind
+            stops = kind in ALWAYS_STOP or (kind == "context_overflow" and not self._remember_less(history))
+            again = not stops and self._params.on_bad_call == "retry" and len(calls) < self._params.ask_again
+            if kind is not None and not stops and (again or self._params.on_bad_call == "noop"):
+                call = replace(call, paused_ms=self._pause(kind, parsed.retry_after_s) * 1000)
             calls.append(call)
-            if call.error_kind is None or call.error_kind in ALWAYS_STOP or not again:
+            if kind is None or not again:
                 break
             if self._should_stop():
                 return self._ended_by(STOPPED, calls)
             if self._budget_spent(_spent(calls)):
                 return self._ended_by(OUT_OF_BUDGET, calls)
-        return self._reply(parsed, _as_one(calls))
+            if kind == "context_overflow":
+                request = self.request(observation, history)
+        return self._reply(parsed, _as_one(calls), stops=stops)
+
+    def _remember_less(self, history: Sequence[Decision]) -> bool:
+        """Halve what is remembered from now on. False where it was nothing already: asking again would not help."""
+        told = min(remembered_count(history[-1].index + 1, self._remembered), len(history)) if history else 0
+        self._remembered = told // 2
+        return told > 0
 
     def close(self) -> None:
         """Gives connections back."""
@@ -166,46 +187,45 @@ class LlmPolicy:
             self._system,
             history,
             observation,
-            remembered=params.history,
+            remembered=self._remembered,
             picture=picture,
             with_text=params.observe != "picture",
         )
         return self.body(told)
 
     def body(self, told: Sequence[Message]) -> dict[str, Any]:
-        """A request that holds these messages."""
+        """A request that holds these messages. What was not set is not sent: servers refuse even a null."""
         params = self._params
+        sampling = {"temperature": params.temperature, "top_p": params.top_p, "seed": params.seed}
+        limit = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
         return {
             "model": params.model,
             "messages": list(told),
             "tools": [tool_schema(self._max_actions)],
-            "temperature": params.temperature,
-            "top_p": params.top_p,
-            self._limit_field: params.max_tokens,
+            **{name: value for name, value in sampling.items() if value is not None},
+            **({} if self._extra.keys() & TOKEN_LIMITS.keys() else {limit: params.max_tokens}),
             **self._extra,
         }
 
     def ask(self, request: dict[str, Any]) -> tuple[ParsedResponse, ModelCall]:
-        """One question and what came of it, within the time allowed. Never raises for what a server does."""
-        answer = self._complete(request, self._params.call_timeout_s)
-        if other := self._other_limit_field(request, answer):
-            request[other] = request.pop(self._limit_field)
-            self._limit_field = other
+        """One question and what came of it, within the time allowed. Never raises for what a server does.
+
+        It is asked without the fields that the server refuses.
+        """
+        sent, left_out = self._refused.left_out_of(request)
+        answer = self._complete(sent, self._params.call_timeout_s)
+        for _ in range(_MAX_REFUSALS):
+            if not self._refused.learn(sent, answer.status, self._keys.text(answer.text)):
+                break
+            sent, left_out = self._refused.left_out_of(request)
             left_s = self._params.call_timeout_s - answer.latency_ms / 1000
-            answer = _after(answer, self._complete(request, left_s))
+            answer = _after(answer, self._complete(sent, left_s))
         began = time.perf_counter()
         parsed = self._keys.parsed(
             parse_response(_as_response(answer), tools=(TOOL_NAME,), max_actions=self._max_actions)
         )
         parse_ms = (time.perf_counter() - began) * 1000
-        return parsed, self._evidence(request, answer, parsed, parse_ms)
-
-    def _other_limit_field(self, request: dict[str, Any], answer: Answer) -> str:
-        """The name that the server takes for the most tokens, where it refused ours and says so; else empty."""
-        ours = self._limit_field
-        other = "max_tokens" if ours == "max_completion_tokens" else "max_completion_tokens"
-        refused = answer.status == 400 and ours in request and ours in answer.text and other in answer.text
-        return other if refused else ""
+        return parsed, replace(self._evidence(sent, answer, parsed, parse_ms), left_out=left_out)
 
     def _complete(self, request: dict[str, Any], within_s: float) -> Answer:
         allowed_s = max(0.0, min(within_s, self._time_left_s))
@@ -235,10 +255,11 @@ class LlmPolicy:
             tokens_cached=parsed.usage.tokens_cached,
             tokens_reasoning=parsed.usage.tokens_reasoning,
             cost_usd=cost,
+            server_cost_usd=parsed.usage.cost_usd,
             price_version=None if cost is None else PRICE_VERSION,
             latency_ms=answer.latency_ms,
             retries=max(0, len(answer.attempts) - 1),
-            request_id=headers.get("x-request-id"),
+            request_id=headers.get("x-request-id") or parsed.response_id,
             profile=self._params.profile,
             status=answer.status,
             headers=headers,
@@ -251,13 +272,13 @@ class LlmPolicy:
             parse_ms=parse_ms,
         )
 
-    def _reply(self, parsed: ParsedResponse, call: ModelCall) -> PolicyReply:
+    def _reply(self, parsed: ParsedResponse, call: ModelCall, *, stops: bool) -> PolicyReply:
         kind = call.error_kind
         if kind is None:
             self._failures = 0
             return PolicyReply(parsed.tool_calls, call, warning=parsed.warning)
-        if self._params.on_bad_call == "noop" and kind not in ALWAYS_STOP:
-            said = f"The call could not be used ({kind}); this policy is told to do nothing for a step and to go on."
+        if self._params.on_bad_call == "noop" and not stops:
+            said = f"The answer was not valid ({kind}), so the policy did nothing for one step, as configured."
             waits = ToolCall(TOOL_NAME, "", actions=("noop",), reasoning=said)
             return PolicyReply((*parsed.tool_calls, waits), call, warning=kind)
         return PolicyReply(parsed.tool_calls, call, error_kind=kind, error_detail=call.error_detail)
@@ -281,8 +302,10 @@ def checked_extra(text: str) -> dict[str, Any]:
 
 
 def _as_one(calls: Sequence[ModelCall]) -> ModelCall:
-    """The last call, with those that were made before it on the same request."""
-    return replace(calls[-1], earlier=tuple(replace(bad, request={}) for bad in calls[:-1]))
+    """The last call, with those that were made before it for the same decision."""
+    last = calls[-1]
+    earlier = (replace(bad, request={}) if bad.request == last.request else bad for bad in calls[:-1])
+    return replace(last, earlier=tuple(earlier))
 
 
 def _spent(calls: Sequence[ModelCall]) -> Spent:

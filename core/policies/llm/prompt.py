@@ -9,47 +9,43 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from core.env.observation import Observation, as_text
 from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, MAKE, MAX_ITEM, PLACE, VITALS, WALKABLE
-from core.policies.tools import TOOL_NAME
+from core.policies.tools import TOOL_NAME, assistant_message
+from core.policies.tools.untrusted import as_dict, as_list
 from core.text import join
-from core.types import Decision
+from core.types import Decision, ToolCall
 
 Message = dict[str, Any]
+
+_OPENING = "Play."
+_WITH_THE_LAST = "See the result of the last call."
 
 
 @cache
 def default_system_prompt(max_actions: int) -> str:
-    """The rules, in English."""
+    """The rules, in English. Short, because every request holds them."""
+    moves = [action for action in ACTIONS if action.startswith("move_")]
     return "\n".join(
         [
-            "You play Crafter, a survival game on a grid. Your aim is to unlock as many achievements as you can and to "
-            "stay alive.",
-            f"Answer every observation with one call of the tool {TOOL_NAME}: a list of 1 to {max_actions} actions, "
-            "executed in order, one step of the game each, and your reasoning in a sentence or two.",
-            "",
-            f"Actions: {', '.join(ACTIONS)}.",
-            "Moving turns you into that direction, and takes you there if the cell is free. You can walk on "
-            f"{join(WALKABLE)}; everything else blocks, and lava kills. y grows downwards, so up is towards smaller "
-            "y. `do` acts on the cell in front of you: it collects, drinks, eats, or hits a creature.",
-            "`noop` waits. `sleep` restores energy; you wake up when it is full or when something hurts you.",
-            "",
-            "Collecting (`do` on the material in front of you):",
-            *(f"- {line}" for line in _collecting()),
-            "Placing (in front of you):",
-            *(f"- {line}" for line in _placing()),
-            "Making (with the needed stations within one cell of you, diagonals included):",
-            *(f"- {line}" for line in _making()),
-            "",
-            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; "
-            "while one of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is "
-            "drink, a ripe plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot "
-            "arrows. "
-            "At night it is dark and more zombies come.",
-            "",
+            "You play Crafter, a survival game on a grid. Unlock as many achievements as you can and stay alive.",
+            f"Answer every observation with one call of {TOOL_NAME}: 1 to {max_actions} actions, executed in order, "
+            "one game step each, and your reasoning in a sentence.",
+            f"{join(moves, 'or')} turns you, and takes you there if the cell is free: {join(WALKABLE)}. The rest "
+            "blocks; lava kills. Down is larger y. `do` acts on the cell in front of you: it collects, drinks, eats or "
+            "hits. `noop` waits. `sleep` restores energy until it is full or something hurts you.",
+            "Collect with `do`:",
+            *_collecting(),
+            "Place in front of you:",
+            *(f"place_{name}: {_amounts(rule.uses)}, on {join(rule.where)}" for name, rule in PLACE.items()),
+            "Make within one cell of the stations:",
+            *(f"make_{name}: {_amounts(rule.uses)}, near {join(rule.nearby)}" for name, rule in MAKE.items()),
+            f"Vitals: {join(VITALS)}, at most {MAX_ITEM['health']}. Food, drink and energy fall; at 0 you lose health, "
+            "else it heals. Cows (several hits) and ripe plants are food. Zombies on grass and skeletons in tunnels "
+            "attack, more so at night and while you sleep.",
             f"The {len(ACHIEVEMENTS)} achievements: {', '.join(ACHIEVEMENTS)}.",
         ]
     )
@@ -64,77 +60,136 @@ def messages(
     picture: bytes | None,
     with_text: bool,
 ) -> list[Message]:
-    """The whole prompt: system, what was decided before (at most `remembered`, as text), and the observation.
+    """The whole prompt: the rules, what was decided before with its results, and the observation.
 
-    picture: PNG of what is seen now, where the model is to see one.
+    All but the observation, which ends the last message, is the beginning of the next prompt too, until the older half
+    of the history is dropped: so a provider's prompt cache is of use. The observation stands in the tool's message,
+    because Mistral takes no user message after it. remembered: of decisions, at most. picture: PNG of what is seen now;
+    no tool message takes one, so it follows in a message of its own.
     """
-    told: list[Message] = [{"role": "system", "content": system}]
-    for decision in history[-remembered:] if remembered else ():
-        told += _remembered(decision)
-    return [*told, {"role": "user", "content": _now(observation, picture, with_text)}]
+    told: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": _OPENING}]
+    count = remembered_count(history[-1].index + 1, remembered) if history else 0
+    for decision in history[-count:] if count else ():
+        if turn := _turn(decision):
+            told += turn
+        else:
+            told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n{result_text(decision)}"}
+    text = as_text(observation) if with_text else f"Step {observation.step} of {observation.step_limit}."
+    told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n\n{text}"}
+    return told if picture is None else [*told, {"role": "user", "content": _picture(picture)}]
+
+
+def remembered_count(decisions: int, most: int) -> int:
+    """How many of so many earlier decisions are told: all, until they are more than `most`; then half are dropped."""
+    if decisions <= most or not most:
+        return min(decisions, most)
+    half = (most + 1) // 2
+    return most - half + 1 + (decisions - most - 1) % half
 
 
 def result_text(decision: Decision) -> str:
     """What came of a decision, as the model is told."""
+    call = decision.model_call
     if not decision.steps:
-        return "Nothing was executed."
-    parts = [f"Executed: {', '.join(decision.actions)}. Environment reward {decision.env_reward:+.2f}."]
+        parts = ["Nothing was executed."]
+    elif call is not None and call.error_kind is not None:
+        parts = [f"Your answer was not valid ({call.error_kind}). Executed: {', '.join(decision.actions)}."]
+    elif decision.not_executed:
+        parts = [f"Executed {len(decision.steps)} of {len(decision.steps) + len(decision.not_executed)}."]
+    else:
+        parts = ["Executed."]
+    if decision.env_reward:
+        parts.append(f"Reward {decision.env_reward:+.2f}.")
     if decision.unlocked:
         parts.append(f"Unlocked: {', '.join(decision.unlocked)}.")
     parts += [dropped.reason for call in decision.tool_calls for dropped in call.dropped[:3]]
     return " ".join(parts)
 
 
-def _remembered(decision: Decision) -> list[Message]:
-    asked: Message = {"role": "user", "content": decision.observation}
-    calls = [call for call in decision.tool_calls if call.arguments]
+def _turn(decision: Decision) -> list[Message]:
+    """The assistant's message and the results of its calls; empty where no message came."""
+    said = _said(decision)
+    calls = said.get("tool_calls", [])
+    if not said:
+        return []
     if not calls:
-        said = decision.model_call.content if decision.model_call else ""
-        return [asked, {"role": "assistant", "content": said or "(no tool call)"}]
-    ids = [call.call_id or f"call_{decision.index}_{at}" for at, call in enumerate(calls)]
-    called: Message = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {
-                "id": id_,
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": json.dumps({"actions": list(call.actions), "reasoning": call.reasoning}),
-                },
-            }
-            for id_, call in zip(ids, calls, strict=True)
-        ],
-    }
-    results = [{"role": "tool", "tool_call_id": id_, "content": result_text(decision)} for id_ in ids]
-    return [asked, called, *results]
-
-
-def _now(observation: Observation, picture: bytes | None, with_text: bool) -> Any:
-    text = as_text(observation) if with_text else f"Step {observation.step} of {observation.step_limit}."
-    if picture is None:
-        return text
-    url = "data:image/png;base64," + base64.b64encode(picture).decode()
-    return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
-
-
-def _collecting() -> list[str]:
+        return [said, {"role": "user", "content": result_text(decision)}]
+    results = [*[_WITH_THE_LAST] * (len(calls) - 1), result_text(decision)]
     return [
-        f"{material}: gives {_amounts(rule.receives)}"
-        + (f", needs {_amounts(rule.requires)}" if rule.requires else "")
-        + (f", one time in {round(1 / rule.probability)}" if rule.probability < 1 else "")
-        + (f"; leaves {rule.leaves}" if rule.leaves != material else "")
-        for material, rule in COLLECT.items()
+        said,
+        *(
+            {"role": "tool", "tool_call_id": call["id"], "content": result}
+            for call, result in zip(calls, results, strict=True)
+        ),
     ]
 
 
-def _placing() -> list[str]:
-    return [f"place_{name}: uses {_amounts(rule.uses)}; on {join(rule.where)}" for name, rule in PLACE.items()]
+def _said(decision: Decision) -> Message:
+    """The assistant's message as it came, down to fields that nobody here knows: DeepSeek and Kimi want their
+    `reasoning_content` back, Gemini the signature in its calls. What a server does not take is mended: calls without an
+    id, and arguments that are not JSON, which chat templates fail on."""
+    message = _message(decision.model_call.response_text) if decision.model_call else {}
+    calls = as_list(message.get("tool_calls"))
+    if not calls and not message.get("content") and not message.get("function_call"):
+        # The call was found elsewhere, in the reasoning say: this is how it looks to the API.
+        calls = [
+            {"function": {"name": TOOL_NAME, "arguments": _arguments(call)}}
+            for call in decision.tool_calls
+            if call.arguments
+        ]
+        if not calls:
+            return {}
+    said = {"role": "assistant", "content": None, **message}
+    if calls:
+        said["tool_calls"] = [_mended(as_dict(call), decision, at) for at, call in enumerate(calls)]
+    else:
+        said.pop("tool_calls", None)  # null and empty lists are refused
+    return said
 
 
-def _making() -> list[str]:
-    return [f"make_{name}: uses {_amounts(rule.uses)}; near {join(rule.nearby)}" for name, rule in MAKE.items()]
+@lru_cache(maxsize=64)
+def _message(response: str) -> Message:
+    return assistant_message(response)
+
+
+def _mended(call: dict[str, Any], decision: Decision, at: int) -> dict[str, Any]:
+    """The call itself where nothing is wrong with it."""
+    function = as_dict(call.get("function"))
+    if not call.get("id"):
+        call = {**call, "id": f"c{decision.index:05}{at:03}"}  # Mistral: 9 letters or digits
+    if not call.get("type"):
+        call = {**call, "type": "function"}
+    if isinstance(function.get("arguments"), str) and not _is_object(function["arguments"]):
+        read = decision.tool_calls[at] if at < len(decision.tool_calls) else ToolCall(TOOL_NAME, "")
+        call = {**call, "function": {**function, "arguments": _arguments(read)}}
+    return call
+
+
+def _arguments(call: ToolCall) -> str:
+    return json.dumps({"actions": list(call.actions), "reasoning": call.reasoning})
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _picture(png: bytes) -> list[dict[str, Any]]:
+    url = "data:image/png;base64," + base64.b64encode(png).decode()
+    return [{"type": "text", "text": "What you see:"}, {"type": "image_url", "image_url": {"url": url}}]
+
+
+def _collecting() -> list[str]:
+    """A line a material; for one that gives more or less than one of its own name, what it gives."""
+    return [
+        material
+        + (f": {_amounts(rule.receives)}" if rule.receives != {material: 1} else "")
+        + (f", one time in {round(1 / rule.probability)}" if rule.probability < 1 else "")
+        + (f", needs {join(list(rule.requires))}" if rule.requires else "")
+        for material, rule in COLLECT.items()
+    ]
 
 
 def _amounts(amounts: dict[str, int]) -> str:

@@ -1,11 +1,13 @@
 """HTTP for one call at a time: what is sent, how long an answer may be, and how a call is ended from outside.
 
-Nothing of the environment goes along (the client library would add headers from variables of its own), an answer is
-bounded in size, and a call that nobody waits for any more loses its socket, wherever it stands.
+Nothing of the environment goes into a request (the client library would add headers from variables of its own), an
+answer is bounded in size, and a call that is no longer waited for loses its socket at once. Of the environment, only a
+proxy and the certificates (`SSL_CERT_FILE`) count, as company networks need them.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import socket
 import threading
@@ -13,36 +15,69 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
 
+from core.errors import PolicyError
 from core.policies.llm.endpoint import Endpoint
+from core.settings import proxy_for
 from core.types import Attempt
 
-MOST_BYTES: Final = 4_000_000
-"""Of an answer; more is no answer of a model."""
+MAX_ANSWER_BYTES: Final = 4_000_000
 
 _SENT: Final = ("host", "content-type", "content-length", "user-agent", "connection", "transfer-encoding")
 _LOGGERS: Final = ("httpx2", "httpcore2", "openai")
 
 
 class GivenUp(openai.OpenAIError):
-    """Nobody waits for the call any more. The client library repeats no request after an error of its own kind."""
+    """The call was abandoned. The client library repeats no request after an error of its own kind."""
 
 
 class UnusableAnswer(openai.OpenAIError):
-    """The answer came, and is of no use however often it is asked for. The text says why."""
+    """The answer came, and asking again would not help. The text says why."""
 
 
 def quiet_libraries() -> None:
-    """The libraries log addresses, with what stands in their query, and what a server wrote, which may be the key."""
+    """The libraries log URLs with their query and what a server wrote, either of which may hold the key."""
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
+def open_transport(endpoint: Endpoint) -> httpx2.HTTPTransport:
+    """HTTP to a model's server, through the proxy of the environment where there is one. Raises PolicyError."""
+    try:
+        return httpx2.HTTPTransport(proxy=_proxy(endpoint))
+    except (OSError, ValueError, httpx2.InvalidURL) as error:
+        raise PolicyError(
+            "connection",
+            f"No connection can be opened ({type(error).__name__}). Check HTTPS_PROXY and SSL_CERT_FILE in the "
+            "environment of the dashboard.",
+        ) from error
+
+
+def route(endpoint: Endpoint) -> str:
+    """`directly`, or through which proxy; never the proxy's password."""
+    proxy = _proxy(endpoint)
+    return f"through the proxy {urlsplit(proxy).netloc.rpartition('@')[2]}" if proxy else "directly"
+
+
+def _proxy(endpoint: Endpoint) -> str | None:
+    parts = urlsplit(endpoint.base_url)
+    host = (parts.hostname or "").rstrip(".")
+    return None if _is_loopback(host) else proxy_for(parts.scheme, host)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 class RecordingTransport(httpx2.BaseTransport):
-    """Takes down each request of a call, and ends an abandoned one at once."""
+    """Records each request of a call, and ends an abandoned one at once."""
 
     def __init__(self, inner: httpx2.BaseTransport, endpoint: Endpoint) -> None:
         self._inner = inner
@@ -52,26 +87,23 @@ class RecordingTransport(httpx2.BaseTransport):
         self.begin()
 
     def begin(self) -> None:
-        """A new call."""
         self._started_s = time.monotonic()
         self._attempts: list[Attempt] = []
 
     def attempts(self) -> tuple[Attempt, ...]:
-        """Those of this call so far; one that goes on counts until now."""
         return tuple(self._attempts)
 
     @property
     def last_status(self) -> int | None:
-        """The status that the newest request was answered with; None where none was."""
+        """Of the newest request; None where no answer came."""
         return self._attempts[-1].status if self._attempts else None
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody waits for it any more."""
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """End what is going on, and let nothing begin any more."""
+        """End the request in flight, and refuse every later one."""
         self._cancelled.set()
         for connected in self._sockets:
             try:
@@ -80,7 +112,7 @@ class RecordingTransport(httpx2.BaseTransport):
                 continue  # it was closed already
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """As the transport inside. Raises GivenUp where nobody waits any more."""
+        """As the transport inside. Raises GivenUp after `cancel`."""
         if self._cancelled.is_set():
             raise GivenUp("The call was given up.")
         kept = {name: value for name, value in request.headers.items() if name.lower() in _SENT}
@@ -97,11 +129,11 @@ class RecordingTransport(httpx2.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the transport inside."""
         self._inner.close()
 
     def _notice_connection(self, event: str, info: dict[str, Any]) -> None:
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        # "connection." of a direct one, "proxy." where TLS begins inside a proxy's tunnel
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             connected = info["return_value"].get_extra_info("socket")
             self._sockets.append(connected)
             if self._cancelled.is_set():
@@ -123,7 +155,7 @@ class RecordingTransport(httpx2.BaseTransport):
         so_far(response.status_code)
         return httpx2.Response(
             response.status_code,
-            # A server's word that it should be asked again counts by its status, not by this.
+            # Whether to ask again follows from the status, not from what a server asks for in this header.
             headers=[(name, value) for name, value in response.headers.raw if name.lower() != b"x-should-retry"],
             stream=_Body(response, self._cancelled, partial(so_far, response.status_code)),
             # Without the reason phrase: it is whatever a server writes, and gets into logs.
@@ -135,7 +167,7 @@ class RecordingTransport(httpx2.BaseTransport):
 
 
 class _Body(httpx2.SyncByteStream):
-    """The bytes of an answer, as far as they are no more than an answer has."""
+    """The bytes of an answer, up to MAX_ANSWER_BYTES."""
 
     def __init__(self, response: httpx2.Response, cancelled: threading.Event, so_far: Callable[..., None]) -> None:
         self._stream: Any = response.stream
@@ -150,8 +182,8 @@ class _Body(httpx2.SyncByteStream):
         try:
             for chunk in self._stream:
                 size += len(chunk)
-                if size > MOST_BYTES:
-                    raise UnusableAnswer(f"it is longer than {MOST_BYTES:,} bytes")
+                if size > MAX_ANSWER_BYTES:
+                    raise UnusableAnswer(f"it is longer than {MAX_ANSWER_BYTES:,} bytes")
                 yield chunk
         except httpx2.TransportError as error:
             self._so_far(type(error).__name__)

@@ -1,27 +1,32 @@
 """One tiny call before a launch: is the server there, does it take the key, does it know the model, does it call tools?
 
-What comes back is said in a sentence; it never holds a key.
+The result is a sentence; it never holds a key.
 """
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from core.errors import InvalidConfig, PolicyError
+from core.policies.llm.endpoint import endpoint_of
+from core.policies.llm.fields import known_refusals
 from core.policies.llm.params import LlmParams
 from core.policies.llm.policy import Connect, LlmPolicy, make_llm
 from core.policies.llm.prompt import Message
+from core.policies.llm.transport import route
 from core.policies.tools import TOOL_NAME
+from core.text import join
 from core.types import ModelCall
 
-TRIAL_S = 15.0  # whoever asks is looking at a page that waits
+TRIAL_S = 15.0  # a page waits for it
 _MARGIN_S = 3.0
-_MOST_TOKENS = 256
-_TOLD: tuple[Message, ...] = (
+_MAX_TOKENS = 256
+_PROMPT: tuple[Message, ...] = (
     {"role": "system", "content": f"This is a test of the connection. Answer with one call of the tool {TOOL_NAME}."},
     {"role": "user", "content": "Call it with the one action noop."},
 )
-# The server and its model are there, only the answer to this question was no good.
+# The connection is fine; only this answer was invalid.
 _ANSWERED = ("no_tool_call", "truncated", "bad_arguments", "unknown_action", "unknown_tool", "refusal")
 
 
@@ -29,8 +34,8 @@ _ANSWERED = ("no_tool_call", "truncated", "bad_arguments", "unknown_action", "un
 class Trial:
     """How a tiny call went.
 
-    ok: the model answered with a call that can be played. reached: it answered at all.
-    call: the evidence; None where nothing was sent, because the settings cannot be used or the key is not set.
+    ok: the model answered with a valid call. reached: it answered at all. call: the evidence; None where nothing was
+    sent, because the settings are invalid or the key is not set.
     """
 
     ok: bool
@@ -40,36 +45,41 @@ class Trial:
 
 
 def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
-    """Ask once, without repeating, and within some 15 seconds.
+    """Ask once, without HTTP retries, and within some 15 seconds.
 
-    connect: what is asked instead of the real server.
+    What the server refused before is forgotten first: it may run another version by now. connect: what is asked instead
+    of the real server.
     """
-    tiny = replace(params, http_retries=0, max_tokens=min(params.max_tokens, _MOST_TOKENS), call_timeout_s=TRIAL_S)
+    tiny = replace(params, http_retries=0, max_tokens=min(params.max_tokens, _MAX_TOKENS), call_timeout_s=TRIAL_S)
     try:
+        endpoint = endpoint_of(params.base_url)
+        known_refusals(endpoint.base_url, params.model).forget()
         policy = LlmPolicy(tiny, connect, max_actions=1) if connect else make_llm(tiny, seed=0, max_actions=1)
-        policy.reset(0)
+        with closing(policy):
+            policy.reset(0)
+            # A little more than one call may take, so that a late one is a timeout and not the end of the episode.
+            policy.allow(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
+            _, call = policy.ask(policy.body(_PROMPT))
     except InvalidConfig as error:
         return Trial(False, False, str(error))
     except PolicyError as error:
         return Trial(False, False, error.detail)
-    try:
-        # A little more than one call may take, so that one that is late is said to be that.
-        policy.allow(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
-        _, call = policy.ask(policy.body(_TOLD))
-    finally:
-        policy.close()
-    return Trial(call.error_kind is None, call.error_kind in (None, *_ANSWERED), _in_words(call), call)
+    sentence = f"{_sentence(call)} It was asked {route(endpoint)}."
+    if call.left_out:
+        names = join([field.name for field in call.left_out if not field.sent_as])
+        sentence += f" The server refuses {names}, so requests leave that out." if names else ""
+    return Trial(call.error_kind is None, call.error_kind in (None, *_ANSWERED), sentence, call)
 
 
-def _in_words(call: ModelCall) -> str:
+def _sentence(call: ModelCall) -> str:
     if call.error_kind is None:
         took = "" if call.latency_ms is None else f" in {call.latency_ms / 1000:.1f} s"
-        return f"{call.model} at {call.provider} answered{took} with a tool call that can be played."
+        return f"{call.model} at {call.provider} answered{took} with a valid tool call."
     if call.error_kind == "truncated":
         return (
-            f"{call.model} at {call.provider} answered, but this test allows {_MOST_TOKENS} tokens at most and its "
-            "answer was longer. Connection and key are fine; give it enough tokens for an answer."
+            f"{call.model} at {call.provider} answered, but with more than the {_MAX_TOKENS} tokens of this test. "
+            "Connection and key are fine; allow enough output tokens."
         )
     if call.error_kind in _ANSWERED:
-        return f"{call.model} at {call.provider} answered, but not with a call that can be played. {call.error_detail}"
+        return f"{call.model} at {call.provider} answered, but not with a valid tool call. {call.error_detail}"
     return call.error_detail

@@ -7,7 +7,7 @@ response    a server's whole answer (with message, stream, failures and retry_af
 """
 
 from core.policies.tools.calls import RawCall, ReadCall, call_interact, read_tool_call, read_tool_calls
-from core.policies.tools.response import ParsedResponse, Usage, ended_by_a_limit, parse_response
+from core.policies.tools.response import ParsedResponse, Usage, assistant_message, ended_by_a_limit, parse_response
 from core.policies.tools.schema import TOOL_NAME, tool_schema
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "RawCall",
     "ReadCall",
     "Usage",
+    "assistant_message",
     "call_interact",
     "ended_by_a_limit",
     "parse_response",

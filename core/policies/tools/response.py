@@ -22,6 +22,7 @@ from core.types import ModelCall, PolicyReply, ToolCall
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
 _FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "sensitive")
 _MAX_DETAIL = 2_000
+_MAX_COST_USD = 1e6  # more cannot be the cost of one call
 _UNFINISHED = (
     "The arguments of the call end in the middle or are not JSON, although {finished}: ask again, or look at the "
     "server's tool-call parser."
@@ -31,12 +32,13 @@ _UNFINISHED = (
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens as the server counted them; None where it did not say. Cached ones are part of `tokens_in`, those of
-    reasoning part of `tokens_out`."""
+    reasoning part of `tokens_out`. cost_usd: what the server says it cost."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
     tokens_reasoning: int | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,14 @@ def parse_response(
     if is_list(choices) and choices:
         return _completion(as_dict(body), _choice(as_list(choices)), offered, max_actions)
     return _failed(_without_choices(body, choices), as_dict(body))
+
+
+def assistant_message(body: str) -> dict[str, Any]:
+    """The assistant's message of an answer, with every field as the server sent it; empty where there is none.
+
+    body: the text of the answer. Streamed chunks are joined. The message is not a copy.
+    """
+    return as_dict(_choice(as_list(as_dict(_body({"body": body})).get("choices"))).get("message"))
 
 
 def _body(answer: dict[str, Any]) -> Any:
@@ -220,12 +230,15 @@ def _facts(body: dict[str, Any]) -> dict[str, Any]:
     return {
         "response_id": name_of(body.get("id")) or None,
         "model": name_of(body.get("model")) or None,
-        "usage": _usage(as_dict(body.get("usage"))),
+        "usage": _usage(as_dict(body.get("usage")), body),
     }
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
-    """OpenAI's names, the newer ones of its responses, DeepSeek's for cached tokens."""
+def _usage(usage: dict[str, Any], body: dict[str, Any]) -> Usage:
+    """OpenAI's names, the newer ones of its responses, DeepSeek's for cached tokens. A cost stands in OpenRouter's
+    `usage.cost`, Perplexity's `usage.cost.total_cost`, or as `total_cost` in either place."""
+    costs = (usage.get("cost"), as_dict(usage.get("cost")).get("total_cost"))
+    costs = (*costs, usage.get("total_cost"), body.get("total_cost"))
     into = as_dict(usage.get("prompt_tokens_details")) or as_dict(usage.get("input_tokens_details"))
     out = as_dict(usage.get("completion_tokens_details")) or as_dict(usage.get("output_tokens_details"))
     return Usage(
@@ -235,7 +248,13 @@ def _usage(usage: dict[str, Any]) -> Usage:
             into.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens")
         ),
         tokens_reasoning=_first_count(out.get("reasoning_tokens"), usage.get("reasoning_tokens")),
+        cost_usd=next((cost for value in costs if (cost := _as_cost(value)) is not None), None),
     )
+
+
+def _as_cost(value: Any) -> float | None:
+    is_cost = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_COST_USD
+    return float(value) if is_cost else None
 
 
 def _first_count(*values: Any) -> int | None:

@@ -7,7 +7,7 @@ from core.params import read_params
 from core.plan import LaunchPlan
 from core.policies.llm import Estimate, LlmParams, estimate
 from core.policies.llm.estimate import ANSWER_TOKENS
-from core.policies.llm.prices import PRICE_VERSION
+from core.policies.llm.estimate import PRICE_VERSION
 from core.types import Budget
 from pages.components.text.format import number
 from pages.components.text.model_text import usd

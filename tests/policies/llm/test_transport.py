@@ -13,7 +13,7 @@ import pytest
 
 from core.policies.llm.client import OpenAIClient
 from core.policies.llm.endpoint import endpoint_of
-from core.policies.llm.transport import MOST_BYTES
+from core.policies.llm.transport import MAX_ANSWER_BYTES
 from tests.support.model.server import KEY, REQUEST, ModelServer, Reply, ask, calls, says
 
 
@@ -52,7 +52,7 @@ def test_nothing_that_a_server_writes_gets_into_the_log(caplog: pytest.LogCaptur
 
 def test_a_compressed_answer_is_refused_unread() -> None:
     def reply(handler: BaseHTTPRequestHandler) -> None:
-        data = gzip.compress(b" " * 10 * MOST_BYTES)
+        data = gzip.compress(b" " * 10 * MAX_ANSWER_BYTES)
         handler.send_response(200)
         handler.send_header("Content-Encoding", "gzip")
         handler.send_header("Content-Length", str(len(data)))
@@ -67,9 +67,9 @@ def test_a_compressed_answer_is_refused_unread() -> None:
 
 
 def test_an_answer_that_is_too_long_is_fetched_once() -> None:
-    answer, server = ask(says(" " * (MOST_BYTES + 1)), retries=3)
+    answer, server = ask(says(" " * (MAX_ANSWER_BYTES + 1)), retries=3)
     assert answer.failure is not None and answer.failure[0] == "invalid_body"
-    assert f"longer than {MOST_BYTES:,} bytes" in answer.failure[1]
+    assert f"longer than {MAX_ANSWER_BYTES:,} bytes" in answer.failure[1]
     assert (answer.status, len(server.requests)) == (200, 1)
 
 
