@@ -34,7 +34,7 @@ class Played:
     chance: Episode
 
 
-def play(server: RealServer, seed: int, temperature: float) -> Played:
+def play(server: RealServer, seed: int, temperature: float = 0.2) -> Played:
     """Plays one world, without recording it."""
     params = {"base_url": server.url, "model": MODEL, "on_bad_call": "noop", "extra": DRAWS, "temperature": temperature}
     model = _episode(seed, PolicySpec("llm", params), Limits(max_decisions=DECISIONS))

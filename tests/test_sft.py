@@ -62,7 +62,7 @@ def test_a_line_says_what_was_asked_answered_and_earned(store: TraceStore) -> No
     assert (first.model, first.provider) == ("tiny-model", "127.0.0.1:9")
     assert [list(record.prompt) for record in (first, second, third)] == [r["messages"] for r in client.requests]
     assert list(first.tools) == client.requests[0]["tools"]
-    assert second.prompt[0] == {"role": "system", "content": "Play."} and second.prompt[-1]["role"] == "user"
+    assert second.prompt[0] == {"role": "system", "content": "Play."} and second.prompt[-1]["role"] == "tool"
     assert second.assistant == {
         "role": "assistant",
         "content": None,

@@ -111,7 +111,7 @@ def as_text(observation: Observation) -> str:
         f"Achievements ({sum(observation.achievements.values())} of {len(ACHIEVEMENTS)}): "
         + (_unlocked(observation) or "none so far")
         + ".",
-        "Local view, its rows from top to bottom, you in the middle (none = outside the world):",
+        "Local view, row by row from the top, you in the middle (none = outside the world):",
         *_grid_lines(observation.local),
         "Nearest: " + _nearest(observation.nearest) + ".",
         f"Environment reward: last {observation.last_env_reward:+.2f}, total {observation.env_return:+.2f}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from core.types import (
 )
 from tests.support.launches import wait_for, wait_until_over
 from tests.support.model.server import ModelServer, Reply, calls, dribbles, holds, says
+from tests.support.model.strict import Gpt5, strict_server
 
 KEY = "sk-9dZq83hT5vKp21xWmBJ7"  # no word in it, as six characters of one may stand anywhere
 KEY_NAME = "A_MODELS_KEY"
@@ -82,10 +83,20 @@ def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore,
         "user",
         "assistant",
         "tool",
-        "user",
     ]
     assert replay.check(episode).exact
     assert store.spent(summary.run_id).calls == 3 and store.spent(summary.run_id).tokens == 360
+
+
+def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceStore, settings: Settings) -> None:
+    with strict_server(Gpt5()) as server:
+        run = run_on(server, seeds=(1, 2), decisions=2)
+        summaries = played(store, replace(settings, max_workers=1), run)
+        assert len(server.requests) == 1 + 4
+    for summary in summaries:
+        for decision in store.load_episode(summary.id).decisions:
+            assert decision.model_call is not None
+            assert [field.sent_as for field in decision.model_call.left_out] == ["max_completion_tokens"]
 
 
 def test_an_episode_is_over_while_the_server_still_holds_the_answer_back(store: TraceStore, settings: Settings) -> None:

@@ -43,9 +43,10 @@ def default_system_prompt(max_actions: int) -> str:
             *(f"place_{name}: {_amounts(rule.uses)}, on {join(rule.where)}" for name, rule in PLACE.items()),
             "Make within one cell of the stations:",
             *(f"make_{name}: {_amounts(rule.uses)}, near {join(rule.nearby)}" for name, rule in MAKE.items()),
-            f"Vitals: {join(VITALS)}, at most {MAX_ITEM['health']}. Food, drink and energy fall; at 0 you lose health, "
-            "else it heals. Cows (several hits) and ripe plants are food. Zombies on grass and skeletons in tunnels "
-            "attack, more so at night and while you sleep.",
+            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; while one "
+            "of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is drink, a ripe "
+            "plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot arrows. At "
+            "night it is dark and more zombies come.",
             f"The {len(ACHIEVEMENTS)} achievements: {', '.join(ACHIEVEMENTS)}.",
         ]
     )
@@ -76,7 +77,11 @@ def messages(
             told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n{result_text(decision)}"}
     text = as_text(observation) if with_text else f"Step {observation.step} of {observation.step_limit}."
     told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n\n{text}"}
-    return told if picture is None else [*told, {"role": "user", "content": _picture(picture)}]
+    if picture is None:
+        return told
+    if told[-1]["role"] == "user":
+        return [*told[:-1], {"role": "user", "content": _with_picture(told[-1]["content"], picture)}]
+    return [*told, {"role": "user", "content": _with_picture("What you see:", picture)}]
 
 
 def remembered_count(decisions: int, most: int) -> int:
@@ -176,9 +181,9 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _picture(png: bytes) -> list[dict[str, Any]]:
+def _with_picture(text: str, png: bytes) -> list[dict[str, Any]]:
     url = "data:image/png;base64," + base64.b64encode(png).decode()
-    return [{"type": "text", "text": "What you see:"}, {"type": "image_url", "image_url": {"url": url}}]
+    return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
 
 
 def _collecting() -> list[str]:

@@ -46,8 +46,11 @@ def test_calls_are_episodes_times_decisions_and_what_is_remembered_counts() -> N
     assert forgetful.calls == mindful.calls == 30
     one = estimate(params(), episodes=1, decisions=1, max_actions=5)
     assert forgetful.tokens_in == 30 * one.tokens_in
-    remembered = 0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 8
-    assert mindful.tokens_in - forgetful.tokens_in == 3 * remembered * (260 + 80 + 40)
+    remembered = 0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 5
+    assert mindful.tokens_in - forgetful.tokens_in == 3 * remembered * (80 + 20)
+    assert estimate(
+        params(history=3), episodes=1, decisions=12, max_actions=5
+    ).tokens_in == 12 * one.tokens_in + 100 * (0 + 1 + 2 + 3 + 2 + 3 + 2 + 3 + 2 + 3 + 2 + 3)
 
 
 def test_a_picture_adds_to_it_and_takes_the_place_of_the_text() -> None:

@@ -79,16 +79,21 @@ def test_a_good_answer_is_executed_and_kept(observation: Observation) -> None:
 
 
 def test_a_request_says_what_the_policy_was_told(observation: Observation) -> None:
-    _, client = decide(observation, [GOOD], temperature=0.7, max_tokens=99, extra='{"seed": 3}')
+    _, client = decide(observation, [GOOD], temperature=0.7, max_tokens=99, seed=3, extra='{"top_k": 4}')
     (request,) = client.requests
-    assert (request["model"], request["temperature"], request["max_tokens"], request["seed"]) == (
-        "tiny-model",
-        0.7,
-        99,
-        3,
-    )
+    sent = {name: value for name, value in request.items() if name not in ("messages", "tools")}
+    assert sent == {"model": "tiny-model", "temperature": 0.7, "max_tokens": 99, "seed": 3, "top_k": 4}
     assert request["tools"][0]["function"]["parameters"]["properties"]["actions"]["maxItems"] == 5
     assert isinstance(request["messages"][-1]["content"], str)
+
+
+def test_by_default_no_sampling_field_is_sent_and_one_token_limit(observation: Observation) -> None:
+    _, elsewhere = decide(observation, [GOOD])
+    _, at_openai = decide(observation, [GOOD], url="https://api.openai.com/v1")
+    _, own_limit = decide(observation, [GOOD], extra='{"max_completion_tokens": 9}')
+    assert elsewhere.requests[0].keys() == {"model", "messages", "tools", "max_tokens"}
+    assert at_openai.requests[0].keys() == {"model", "messages", "tools", "max_completion_tokens"}
+    assert own_limit.requests[0]["max_completion_tokens"] == 9 and "max_tokens" not in own_limit.requests[0]
 
 
 def test_a_picture_is_sent_where_the_model_is_to_see(observation: Observation) -> None:

@@ -16,7 +16,9 @@ def test_a_server_that_answers_with_a_call_is_fine() -> None:
     with ModelServer([says(calls("noop"))]) as server:
         result = try_connection(LlmParams(base_url=server.url, model="tiny-model"))
     assert result.ok and result.reached
-    assert result.sentence.startswith("tiny-model at 127.0.0.1:") and "can be played" in result.sentence
+    assert result.sentence.startswith("tiny-model at 127.0.0.1:") and result.sentence.endswith(
+        "with a valid tool call. It was asked directly."
+    )
     assert result.call is not None and result.call.tokens_in == 100
     ((_, _, body),) = server.requests
     assert body["max_tokens"] == 256 and body["tools"]
@@ -27,7 +29,7 @@ def test_an_answer_without_a_call_is_said_with_what_to_do() -> None:
     with ModelServer([says(prose)]) as server:
         result = try_connection(LlmParams(base_url=server.url, model="tiny-model"))
     assert not result.ok and result.reached
-    assert "answered, but not with a call" in result.sentence and "tool-call parser" in result.sentence
+    assert "answered, but not with a valid tool call" in result.sentence and "tool-call parser" in result.sentence
 
 
 def test_a_wrong_key_is_said_without_a_piece_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
