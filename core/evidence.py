@@ -1,4 +1,4 @@
-"""What the model calls of an episode say and come to: pure, over decisions that are loaded already."""
+"""Sums over the model calls of an episode, and the messages of their requests: pure, over loaded decisions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from core.types import Decision, sum_known
 
 @dataclass(frozen=True, slots=True)
 class ModelTotals:
-    """All model calls together, those that were asked again included.
+    """All model calls together, repeated ones included.
 
-    tokens_*: sums of what the servers said, None where none said anything. cost_usd: of the calls whose price is known,
-    None where none is; unpriced: how many of the others. errors: kind -> how many calls could not be used because of
-    it. p50_ms, p90_ms: latency of a call. waited_ms: between the attempts of calls that were repeated.
+    tokens_*: sums of what the servers counted, None where no server did. cost_usd: of the calls whose price is known,
+    None where there is no such call; unpriced: how many are not. server_cost_usd: the sum of what servers say it cost.
+    errors: kind -> how many answers were invalid because of it. p50_ms, p90_ms: latency of a call. waited_ms: between
+    the attempts of calls that were repeated.
     """
 
     calls: int
@@ -27,6 +28,7 @@ class ModelTotals:
     tokens_cached: int | None
     tokens_reasoning: int | None
     cost_usd: float | None
+    server_cost_usd: float | None
     unpriced: int
     errors: dict[str, int]
     p50_ms: float | None
@@ -35,7 +37,7 @@ class ModelTotals:
 
 
 def model_totals(decisions: Iterable[Decision]) -> ModelTotals | None:
-    """The totals; None where no model was asked."""
+    """None where no model was asked."""
     calls = [call for decision in decisions if decision.model_call for call in decision.model_call.all_calls]
     if not calls:
         return None
@@ -48,6 +50,7 @@ def model_totals(decisions: Iterable[Decision]) -> ModelTotals | None:
         tokens_cached=sum_known(call.tokens_cached for call in calls),
         tokens_reasoning=sum_known(call.tokens_reasoning for call in calls),
         cost_usd=sum_known(call.cost_usd for call in calls),
+        server_cost_usd=sum_known(call.server_cost_usd for call in calls),
         unpriced=sum(call.cost_usd is None for call in calls),
         errors=dict(Counter(call.error_kind for call in calls if call.error_kind).most_common()),
         p50_ms=_quantile(latencies, 0.5),
@@ -83,23 +86,25 @@ def new_messages(sent: Sequence[SentMessage], before: Sequence[SentMessage]) -> 
     """For each of `sent`, whether `before` (the messages of an earlier request) lacks it.
 
     Both begin alike; then the oldest of the earlier ones may have been forgotten, and the rest follows on. A message
-    that was sent with its picture and is now remembered without it is not new.
+    that is now sent without its picture or its observation is not new.
     """
-    now, earlier = ([_identity(message) for message in messages] for messages in (sent, before))
-    start = _common(now, earlier)
-    moved = max((_common(now[start:], earlier[at:]) for at in range(start, len(earlier))), default=0)
-    return tuple(at >= start + moved for at in range(len(now)))
+    start = _common(sent, before)
+    moved = max((_common(sent[start:], before[at:]) for at in range(start, len(before))), default=0)
+    return tuple(at >= start + moved for at in range(len(sent)))
 
 
-def _common(some: Sequence[object], others: Sequence[object]) -> int:
-    """How many are equal at the beginning."""
-    return next(
-        (at for at, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), min(map(len, (some, others)))
-    )
+def _common(now: Sequence[SentMessage], earlier: Sequence[SentMessage]) -> int:
+    """How many are the same at the beginning."""
+    pairs = zip(now, earlier, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if not _is_same(a, b)), min(len(now), len(earlier)))
 
 
-def _identity(message: SentMessage) -> tuple[object, ...]:
-    return (message.role, message.text, message.tool_calls, message.answers, message.other)
+def _is_same(now: SentMessage, earlier: SentMessage) -> bool:
+    def rest(message: SentMessage) -> tuple[object, ...]:
+        return (message.role, message.tool_calls, message.answers, message.other)
+
+    is_shortened = bool(now.text) and earlier.text.startswith(f"{now.text}\n\n")
+    return rest(now) == rest(earlier) and (now.text == earlier.text or is_shortened)
 
 
 def _message(given: Any) -> SentMessage:

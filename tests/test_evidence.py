@@ -85,3 +85,14 @@ def test_messages_that_were_not_sent_before_are_new_though_the_window_moved() ->
 def test_a_message_that_lost_its_picture_is_not_new() -> None:
     before = (SentMessage("user", "look", pictures=("data:image/png;base64,AAAA",)),)
     assert new_messages((SentMessage("user", "look"),), before) == (False,)
+
+
+def test_a_message_that_lost_its_observation_is_not_new() -> None:
+    before = (SentMessage("user", "Play.\n\nYou see a tree."),)
+    now = (
+        SentMessage("user", "Play."),
+        SentMessage("assistant", "I walk."),
+        SentMessage("user", "Executed.\n\nA cow."),
+    )
+    assert new_messages(now, before) == (False, True, True)
+    assert new_messages((SentMessage("user", "Play. You see"),), before) == (True,)

@@ -43,10 +43,10 @@ def default_system_prompt(max_actions: int) -> str:
             *(f"place_{name}: {_amounts(rule.uses)}, on {join(rule.where)}" for name, rule in PLACE.items()),
             "Make within one cell of the stations:",
             *(f"make_{name}: {_amounts(rule.uses)}, near {join(rule.nearby)}" for name, rule in MAKE.items()),
-            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; while one "
-            "of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is drink, a ripe "
-            "plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot arrows. At "
-            "night it is dark and more zombies come.",
+            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; while "
+            "one of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is drink, a "
+            "ripe plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot arrows. "
+            "At night it is dark and more zombies come.",
             f"The {len(ACHIEVEMENTS)} achievements: {', '.join(ACHIEVEMENTS)}.",
         ]
     )

@@ -18,6 +18,7 @@ from pages.components.text.model_text import (
     attempts_in_words,
     cost_note,
     is_replacement,
+    left_out_text,
     problem_in_words,
     tokens,
     usd,
@@ -60,6 +61,8 @@ def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, 
         )
     _show_figures(call)
     st.text(_facts(call))
+    for field in call.left_out:
+        st.text(left_out_text(field))
     _show_earlier(call, key)
     _heading("What it answered")
     _show_answer(call, key)
@@ -101,6 +104,8 @@ def _facts(call: ModelCall) -> str:
     parts.append("no HTTP answer" if call.status is None else f"HTTP {call.status}")
     if call.finish_reason:
         parts.append(f"finish reason {one_line(call.finish_reason, _MAX_NAME_LENGTH)}")
+    if call.server_cost_usd is not None:
+        parts.append(f"cost by the server {usd(call.server_cost_usd)}")
     if call.request_id:
         parts.append(f"request id {one_line(call.request_id, _MAX_NAME_LENGTH)}")
     return " · ".join(parts)

@@ -43,6 +43,8 @@ def _help(totals: ModelTotals) -> str:
         f"Of the input {tokens(totals.tokens_cached)} tokens were cached, of the output "
         f"{tokens(totals.tokens_reasoning)} were reasoning (n/a: the server did not say).",
     ]
+    if totals.server_cost_usd is not None:
+        lines.append(f"The server itself counts a cost of {usd(totals.server_cost_usd)}.")
     if totals.unpriced:
         lines.append(f"The cost of {number(totals.unpriced)} of the calls is not known.")
     if totals.retries:

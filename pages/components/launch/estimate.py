@@ -6,16 +6,17 @@ from core.errors import InvalidConfig
 from core.params import read_params
 from core.plan import LaunchPlan
 from core.policies.llm import Estimate, LlmParams, estimate
-from core.policies.llm.estimate import ANSWER_TOKENS
-from core.policies.llm.estimate import PRICE_VERSION
+from core.policies.llm.estimate import ANSWER_TOKENS, PRICE_VERSION
+from core.text import plural
 from core.types import Budget
+from pages.components.text.escape import escape
 from pages.components.text.format import number
-from pages.components.text.model_text import usd
+from pages.components.text.model_text import left_out_text, usd
 
 _BASIS = (
-    "Calls are episodes times decisions. Tokens are counted as a quarter of the characters of the system prompt, the "
-    f"tool, a typical observation and the decisions remembered, and {ANSWER_TOKENS} for an answer; a model that thinks "
-    "writes more. Prices that depend on what a server has cached are not thought of."
+    "Calls are episodes times decisions. Tokens are a quarter of the characters of the system prompt, the tool, a "
+    f"typical observation and the decisions remembered, plus {ANSWER_TOKENS} for an answer; a model that thinks writes "
+    "more. Lower prices for cached tokens are not considered."
 )
 
 
@@ -53,22 +54,24 @@ def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]
 
 
 def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> tuple[str, str]:
-    """A sentence below the summary, and what the figures are said from."""
+    """Sentences below the summary, and how the figures are calculated."""
     if estimated.cost_usd is None:
-        said = "No price is known for this model at this server, so the cost is not known."
+        said = "No price is known for this model at this server, so the cost is unknown."
         if plan.budget.max_cost_usd is not None:
-            said += " The budget in dollars cannot end this launch; limit calls or tokens instead."
+            said += " A budget in dollars has no effect here; limit calls or tokens instead."
         basis = f"The price table is {PRICE_VERSION}. {_BASIS}"
     else:
         said = "A rough estimate, if every episode uses all its decisions."
         basis = f"{_BASIS} Prices are those of {PRICE_VERSION}."
     if share_of_budget(plan.budget, estimated) < 1:
         said += (
-            f" The budget ends the launch early; without it there would be {number(estimated.calls)} calls. Episodes "
-            "that play at once may each make one call more."
+            f" The budget ends the run early; without it there would be {number(estimated.calls)} calls. Calls in "
+            "flight may exceed it."
         )
     if params.on_bad_call == "retry":
-        said += f" Each decision may ask {params.ask_again} times more."
+        said += f" Each decision may add {plural(params.ask_again, 'retry', 'retries')}."
+    for field in estimated.left_out:
+        said += f" {escape(left_out_text(field))}"
     return said, basis
 
 
@@ -86,7 +89,7 @@ def budget_in_words(budget: Budget) -> str:
     """`100 calls, 50,000 tokens, 1.00 USD`; what is open is left out."""
     parts = []
     if budget.max_calls is not None:
-        parts.append(f"{number(budget.max_calls)} call{'' if budget.max_calls == 1 else 's'}")
+        parts.append(plural(budget.max_calls, "call"))
     if budget.max_tokens is not None:
         parts.append(f"{number(budget.max_tokens)} tokens")
     if budget.max_cost_usd is not None:

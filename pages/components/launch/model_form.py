@@ -1,4 +1,4 @@
-"""The settings of the language-model policy: where it asks, how, what it is told, and what it may come to."""
+"""The settings of the language-model policy: connection, sampling, prompt, retries and budget."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ from pages.components.text.escape import safe_text
 from pages.components.text.model_text import tokens
 
 _FIELDS: dict[str, Field[Any]] = {spec.name: spec for spec in fields(LlmParams)}
-_SEES = {"text": "Text", "picture": "A picture", "both": "Text and a picture"}
-_ON_BAD_CALL = {"stop": "Stop the episode", "retry": "Ask again, then stop", "noop": "Do nothing for a step, go on"}
+_OBSERVATIONS = {"text": "Text", "picture": "Picture", "both": "Text and picture"}
+_ON_BAD_CALL = {"stop": "Stop the episode", "retry": "Ask again, then stop", "noop": "Skip one step (noop), go on"}
+_NO_PICTURES = (
+    "Mistral's API and servers that use mistral-common refuse pictures here: only a user message takes one, and they "
+    "take no user message after a tool's result."
+)
 _PROMPT = f"{PREFIX}llm_prompt"
 _PROMPT_DEFAULT = f"{PREFIX}llm_prompt_default"
 _TRIAL = f"{PREFIX}llm_trial"
@@ -40,16 +44,18 @@ def model_settings() -> dict[str, Any]:
     params["key_name"] = key_field()
     trial_place = st.container()
     st.markdown("**Sampling**")
-    _row(params, "temperature", "top_p", "max_tokens")
-    st.markdown("**What the model is told**")
-    sees, history = st.columns(2)
-    with sees:
-        params["observe"] = _field("observe", labels=_SEES)
+    _row(params, "temperature", "top_p", "seed", "max_tokens")
+    st.markdown("**Prompt**")
+    observation, history = st.columns(2)
+    with observation:
+        params["observe"] = _field("observe", labels=_OBSERVATIONS)
     with history:
         params["history"] = _field("history")
+    if params["observe"] != "text":
+        st.caption(_NO_PICTURES)
     params["system_prompt"] = _system_prompt()
     params["extra"] = _field("extra", height=68, placeholder='{"reasoning_effort": "low"}')
-    st.markdown("**When a call goes wrong**")
+    st.markdown("**Errors and retries**")
     bad, again = st.columns(2)
     with bad:
         params["on_bad_call"] = _field("on_bad_call", labels=_ON_BAD_CALL)
@@ -66,32 +72,31 @@ def model_settings() -> dict[str, Any]:
 
 
 def what_is_missing(params: dict[str, Any]) -> str:
-    """What has to be filled in before anything can be said of the rest; empty where nothing has."""
-    names = {"base_url": "the base URL of its server", "model": "a model"}
+    """What has to be entered before the rest can be checked; empty where nothing has."""
+    names = {"base_url": "a base URL", "model": "a model"}
     missing = [words for name, words in names.items() if not params[name].strip()]
-    return f"To begin with, give {' and '.join(missing)}, or pick a connection profile." if missing else ""
+    return f"Enter {' and '.join(missing)}, or choose a saved connection." if missing else ""
 
 
 def budget_form() -> Budget:
     """Draw the budget; an empty field leaves its part open."""
-    st.markdown("**Budget of this launch**")
+    st.markdown("**Budget**")
     row = st.columns(3)
     calls = row[0].number_input(
-        "Calls, at most", min_value=1, value=None, key=keep("budget_calls", None), step=10, placeholder="no limit",
+        "Max calls", min_value=1, value=None, key=keep("budget_calls", None), step=10, placeholder="no limit",
         persist_state="session",
     )  # fmt: skip
     most_tokens = row[1].number_input(
-        "Tokens, at most", min_value=1, value=None, key=keep("budget_tokens", None), step=1_000, placeholder="no limit",
+        "Max tokens", min_value=1, value=None, key=keep("budget_tokens", None), step=1_000, placeholder="no limit",
         persist_state="session",
     )  # fmt: skip
     dollars = row[2].number_input(
-        "US dollars, at most", min_value=0.0001, value=None, key=keep("budget_usd", None), step=0.1, format="%.4f",
+        "Max US dollars", min_value=0.0001, value=None, key=keep("budget_usd", None), step=0.1, format="%.4f",
         placeholder="no limit", persist_state="session",
     )  # fmt: skip
     st.caption(
-        "Over all episodes of the launch together. It is looked at before each call, so what is under way when it is "
-        "reached still counts on top. Tokens are what the server counts: one that counts none is held by calls only. "
-        "An episode that the budget ends keeps what it has."
+        "Shared by all episodes of this run. Checked before each call; calls in flight may exceed it. Tokens are what "
+        "the server counts."
     )
     return Budget(calls, most_tokens, dollars)
 
@@ -107,7 +112,7 @@ def _row(params: dict[str, Any], *names: str) -> None:
 
 
 def _system_prompt() -> str:
-    """The default stands in the field, to be edited; it is stored as empty, as long as nobody did."""
+    """The default stands in the field to be edited; unedited, it is stored as empty."""
     default = default_system_prompt(int(st.session_state[keep("max_actions", 5)]))
     if st.session_state.get(_PROMPT, None) in (None, "", st.session_state.get(_PROMPT_DEFAULT)):
         st.session_state[_PROMPT] = default
@@ -117,15 +122,15 @@ def _system_prompt() -> str:
         key=_PROMPT,
         persist_state="session",
         height=200,
-        help="At first the rules of the game, made from the game's own data and the number of actions of a call. "
-        "Emptied, it is those again.",
+        help="The default is the rules of the game, written from the game's own data and the max actions per call. "
+        "Clear the field to get it back.",
     )
     if text == default:
-        st.caption(f"The default: the rules of the game, about {tokens(len(text) // 4)} tokens.")
+        st.caption(f"Default: the rules of the game, about {tokens(len(text) // 4)} tokens")
         return ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"A prompt of your own, about {tokens(len(text) // 4)} tokens.", width="content")
-        st.button("Back to the default", key=f"{PREFIX}llm_prompt_back", on_click=_back_to_default, type="tertiary")
+        st.caption(f"Your own prompt, about {tokens(len(text) // 4)} tokens", width="content")
+        st.button("Restore default", key=f"{PREFIX}llm_prompt_back", on_click=_back_to_default, type="tertiary")
     return text
 
 
@@ -138,7 +143,7 @@ def _trial_button(params: dict[str, Any]) -> None:
         if st.button(
             "Test connection",
             key=f"{PREFIX}llm_try",
-            help="One tiny call, at most some 15 seconds. It may cost a fraction of a cent.",
+            help="One tiny call of 15 seconds at most. It may cost a fraction of a cent.",
         ):
             with st.spinner("Asking…"):
                 st.session_state[_TRIAL] = (_asked(params), _try(params))
@@ -146,20 +151,20 @@ def _trial_button(params: dict[str, Any]) -> None:
         if trial is None:
             return
         if asked != _asked(params):
-            st.caption("Changed since it was tested.", width="content")
+            st.caption("Settings changed since the test", width="content")
             return
         if trial.ok:
             st.badge("✓ works", color="green")
         elif trial.reached:
-            st.badge("answers, but", color="orange")
+            st.badge("! invalid answer", color="orange")
         else:
-            st.badge("✕ does not work", color="red")
+            st.badge("✕ failed", color="red")
     st.text(safe_text(trial.sentence, 1_000))
 
 
 def _asked(params: dict[str, Any]) -> dict[str, Any]:
     """What a trial depends on."""
-    return {name: params[name] for name in ("base_url", "model", "key_name", "temperature", "top_p", "extra")}
+    return {name: params[name] for name in ("base_url", "model", "key_name", "temperature", "top_p", "seed", "extra")}
 
 
 def _try(params: dict[str, Any]) -> Trial:

@@ -39,7 +39,10 @@ def param_field(
     def called(name: str) -> str:
         return (labels or {}).get(name, name)
 
-    match kind_of(spec):
+    kind = kind_of(spec)
+    if isinstance(kind, Integer | Number) and kind.optional:
+        options = {"value": None, "placeholder": "not sent", **options}
+    match kind:
         case Integer(low, high):
             return st.number_input(label, min_value=low, max_value=high, **options)
         case Number(low, high):

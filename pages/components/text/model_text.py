@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.policies.tools import ended_by_a_limit
-from core.types import Attempt, ModelCall, ToolCall
+from core.types import Attempt, LeftOut, ModelCall, ToolCall
 from pages.components.text.escape import one_line
 from pages.components.text.format import ms, number
 
 _MAX_KIND_LENGTH = 60
 _MIN_USD = 0.00001
-INSTEAD = "The call could not be used; this policy is told to do nothing for a step then, and to go on."
+_MAX_REASON_LENGTH = 300
+INSTEAD = "The answer was invalid, so the policy did nothing for one step, as configured."
 _KINDS = {
     "bad_arguments": "arguments that cannot be read",
     "truncated": "a call that is not whole",
@@ -49,6 +50,13 @@ def problem_in_words(call: ModelCall) -> str:
     if call.error_kind != "truncated":
         return kind_in_words(call.error_kind)
     return "cut by the token limit" if ended_by_a_limit(call.finish_reason) else "its call is not whole"
+
+
+def left_out_text(field: LeftOut) -> str:
+    """Which field a server refused, what became of it, and the server's words: text, not to be read as Markdown."""
+    name, reason = one_line(field.name, _MAX_KIND_LENGTH), one_line(field.reason, _MAX_REASON_LENGTH)
+    became = f"sent as {one_line(field.sent_as, _MAX_KIND_LENGTH)}" if field.sent_as else "left out"
+    return f"{name} is {became}, as the server refused it: {reason}"
 
 
 def warning_in_words(warning: str) -> str:
