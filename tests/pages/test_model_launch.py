@@ -66,7 +66,7 @@ def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: Tr
     at = opened(by="llm")
     assert at.button(key="launch_now").disabled
     assert errors(at) == []  # nothing is wrong yet
-    assert any("give the base URL of its server and a model" in info.value for info in at.info)
+    assert any("Enter a base URL and a model, or choose a saved connection." in info.value for info in at.info)
     fill(at, base_url="ftp://127.0.0.1")
     assert any("give a model, or" in info.value for info in at.info)
     fill(at, model="tiny-model")
@@ -240,16 +240,16 @@ def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
         checked(at.button(key="launch_llm_try").click().run())
         assert len(server.requests) == 1
     assert "✓ works" in badges(at)
-    assert any("answered in" in text and "can be played" in text for text in texts(at))
+    assert any("answered in" in text and "valid tool call" in text for text in texts(at))
     fill(at, model="another")
-    assert "Changed since it was tested." in captions(at)
+    assert "Settings changed since the test" in captions(at)
 
 
 def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):
     with ModelServer([says({"error": {"message": "no"}}, status=401)]) as server:
         at = with_model(server.url)
         checked(at.button(key="launch_llm_try").click().run())
-    assert "✕ does not work" in badges(at)
+    assert "✕ failed" in badges(at)
     assert any("does not accept the API key" in text for text in texts(at))
 
 
@@ -280,7 +280,7 @@ def test_the_default_prompt_stands_in_the_form_and_follows_the_actions_of_a_call
     checked(at.run())
     assert at.text_area(key="launch_llm_prompt").value == default_system_prompt(3)
     checked(at.text_area(key="launch_llm_prompt").set_value("Play well.").run())
-    assert "A prompt of your own" in captions(at)
+    assert "Your own prompt" in captions(at)
     checked(at.button(key="launch_llm_prompt_back").click().run())
     assert at.text_area(key="launch_llm_prompt").value == default_system_prompt(3)
 
@@ -294,7 +294,7 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
         at.number_input(key="launch_budget_usd").set_value(1.5)
         checked(at.run())
         assert "<span>Budget</span><b>2 calls, 1.500 USD</b>" in summary(at)
-        assert "cannot end this launch" in captions(at)
+        assert "A budget in dollars has no effect here" in captions(at)
         at.button(key="launch_now").click().run()
         run = stored.run(address(at, "id"))
         stored.request_stop(run_id=run.id)
@@ -309,7 +309,7 @@ def test_asking_again_is_part_of_what_is_said(stored: TraceStore):
     assert at.number_input(key="launch_param_llm_ask_again").disabled
     checked(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
     assert not at.number_input(key="launch_param_llm_ask_again").disabled
-    assert "Each decision may ask 2 times more." in captions(at)
+    assert "Each decision may add 2 retries." in captions(at)
 
 
 def test_what_a_budget_leaves_is_the_least_of_its_parts():

@@ -115,8 +115,8 @@ def test_only_messages_that_are_new_since_the_call_before_stand_open(data_dir: P
     first = opened(step=1)
     assert "2 messages, the first question of this episode" in captions(first)
     second = opened(step=3)
-    # The rules and the first observation were sent before; the answer to it, its result and what is seen now were not.
-    assert "5 messages, 3 of them new since the call before" in captions(second)
+    # The rules and the opening were sent before; the answer, and its result with the next observation, were not.
+    assert "4 messages, 2 of them new since the call before" in captions(second)
     assert "2 sent before: 1 system, 1 user" in expanders(second)
 
 
@@ -342,7 +342,7 @@ def test_what_the_policy_did_instead_is_no_second_call(data_dir: Path):
     at = opened(step=1)
     assert "Tool call as it came" in captions(at) and "Tool call 1 of 2" not in captions(at)
     assert "What the policy did instead" in captions(at)
-    assert any(text.startswith("noop. The call could not be used; this policy is told") for text in texts(at))
+    assert any(text.startswith("noop. The answer was invalid, so the policy did nothing") for text in texts(at))
     at = opened("Tool call", step=1)
     assert "What the policy did instead" in captions(at)
     assert not any(text.startswith("Call 1 of 2") for text in texts(at))
