@@ -68,7 +68,7 @@ def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: Tr
     assert errors(at) == []  # nothing is wrong yet
     assert any("Enter a base URL and a model, or choose a saved connection." in info.value for info in at.info)
     fill(at, base_url="ftp://127.0.0.1")
-    assert any("give a model, or" in info.value for info in at.info)
+    assert any("Enter a model, or" in info.value for info in at.info)
     fill(at, model="tiny-model")
     assert any("no address of a web server" in error for error in errors(at))
     fill(at, base_url="http://127.0.0.1:9")
