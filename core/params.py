@@ -3,16 +3,21 @@ text and bounds, so that forms are drawn from them and plain data is checked aga
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from numbers import Integral, Real
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, Final, TypeVar, cast
+
+import msgspec
+import numpy as np
+from msgspec import Meta
 
 from core.errors import InvalidConfig, did_you_mean
 from core.text import quoted
 
 Params = TypeVar("Params")
+
+MAX_NAME: Final = 100
+"""Characters of a name in a table of names and values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +29,12 @@ class Integer:
     optional: bool = False
 
     def read(self, value: object) -> int | None:
-        """The number; None where it is none of these."""
-        if isinstance(value, bool) or not isinstance(value, Integral) or not self.low <= int(value) <= self.high:
-            return None
-        return int(value)
+        """The number; None where it is none of these. 2.0 is 2: tables that are edited in a browser hold floats."""
+        given = int(value) if isinstance(value, float) and value.is_integer() else value
+        return _converted(given, Annotated[int, Meta(ge=self.low, le=self.high)])
 
     def __str__(self) -> str:
-        return f"a whole number from {self.low} to {self.high}"
+        return f"a whole number from {self.low:,} to {self.high:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +47,11 @@ class Number:
 
     def read(self, value: object) -> float | None:
         """The number, never -0.0; None where it is none of these."""
-        if isinstance(value, bool) or not isinstance(value, Real):
-            return None
-        try:
-            number = float(value)
-        except OverflowError:  # an int with hundreds of digits
-            return None
-        # Equal numbers are written alike, so that what is made of them has one hash.
-        return number or 0.0 if math.isfinite(number) and self.low <= number <= self.high else None
+        number = _converted(value, Annotated[float, Meta(ge=self.low, le=self.high)])
+        return None if number is None else number + 0.0  # 0.0 and -0.0 are equal and would have different hashes
 
     def __str__(self) -> str:
-        return f"a number from {self.low:g} to {self.high:g}"
+        return f"a number from {self.low:,.12g} to {self.high:,.12g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Text:
 
     def read(self, value: object) -> str | None:
         """The text; None where it is none or too long."""
-        return value if isinstance(value, str) and len(value) <= self.most else None
+        return _converted(value, Annotated[str, Meta(max_length=self.most)])
 
     def __str__(self) -> str:
         return f"text of at most {self.most:,} characters"
@@ -77,8 +75,9 @@ class OneOf:
     names: tuple[str, ...]
 
     def read(self, value: object) -> str | None:
-        """The name; None where it is another."""
-        return value if isinstance(value, str) and value in self.names else None
+        """The name, found without regard to case and outer spaces; None where it is another."""
+        by_name = {name.casefold(): name for name in self.names}
+        return by_name.get(value.strip().casefold()) if isinstance(value, str) else None
 
     def __str__(self) -> str:
         return "one of " + ", ".join(self.names)
@@ -121,44 +120,64 @@ def kind_of(spec: Field[Any]) -> Kind:
     return kind
 
 
-def read_params(kind: type[Params], given: object, *, policy: str, retired: Sequence[str] = ()) -> Params:
-    """Builds the parameter record of a policy from plain data.
+def read_params(kind: type[Params], given: object, owner: str, retired: Sequence[str] = ()) -> Params:
+    """Builds a parameter record from plain data. owner: whose parameters they are, such as `policy "random"`.
 
-    retired: parameters of earlier versions, which stored runs still hold; they are ignored.
-    Raises InvalidConfig for a name that the policy does not have and for a value that is not of the parameter's kind.
+    retired: names that earlier versions stored, which are ignored.
+
+    Raises InvalidConfig for a name that the owner does not have and for a value that is not of the parameter's kind.
     """
     known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # pyright: ignore[reportArgumentType]
-    if not isinstance(given, Mapping):
-        raise InvalidConfig(
-            f'The parameters of the policy "{policy}" are {quoted(given)}; give a table of names and values.'
-        )
-    values = cast(Mapping[object, object], given)
-    for name in values:
-        if name not in known and name not in retired:
+    values = read_table(given, f"params of the {owner}")
+    values = {name: value for name, value in values.items() if name not in retired}
+    for name, value in values.items():
+        if name not in known:
             accepted = ", ".join(known) or "none"
-            hint = did_you_mean(name[:200], known) if isinstance(name, str) else ""
-            shown = quoted(name)[1:-1] if isinstance(name, str) else quoted(name)
-            raise InvalidConfig(f'The policy "{policy}" has no parameter "{shown}"{hint or "."} It has: {accepted}.')
-    return kind(
-        **{str(name): _checked(value, known[str(name)], policy) for name, value in values.items() if name in known}
-    )
+            raise InvalidConfig(
+                f'The {owner} has no parameter "{name}"{did_you_mean(name, known) or "."} It has: {accepted}.'
+            )
+        values[name] = read_value(value, kind_of(known[name]), f'The parameter "{name}" of the {owner}')
+    return kind(**values)
+
+
+def read_value(value: object, kind: Kind, where: str) -> Any:
+    """The value as its kind has it. Raises InvalidConfig, which calls the value `where`."""
+    if value is None and isinstance(kind, Integer | Number) and kind.optional:
+        return None
+    read = kind.read(value)
+    if read is None:
+        raise InvalidConfig(f"{where} is {quoted(value)}; give {kind}.")
+    return read
+
+
+def read_table(given: object, where: str) -> dict[str, Any]:
+    """The values by their names, trimmed and in lower case. Raises InvalidConfig, which calls the table `where`."""
+    if not isinstance(given, Mapping):
+        raise InvalidConfig(f"{where} is {quoted(given)}; give a table of names and values.")
+    table: dict[str, Any] = {}
+    for raw_name, value in cast(Mapping[object, object], given).items():
+        name = read_name(raw_name, f"A name in {where}")
+        if name in table:
+            raise InvalidConfig(f'{where} has the name "{name}" twice (case and outer spaces do not count); keep one.')
+        table[name] = value
+    return table
+
+
+def read_name(given: object, where: str) -> str:
+    """The name, trimmed and in lower case. Raises InvalidConfig, which calls the name `where`."""
+    name = given.strip().casefold() if isinstance(given, str) else ""
+    if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise InvalidConfig(f"{where} is {quoted(given)}; give text of 1 to {MAX_NAME} printable characters.")
+    return name
+
+
+def _converted(value: object, kind: Any) -> Any | None:
+    try:
+        return msgspec.convert(value.item() if isinstance(value, np.generic) else value, kind)
+    except msgspec.ValidationError:
+        return None
 
 
 def _field(default: Any, label: str, description: str, kind: Kind) -> Any:
-    if kind.read(default) is None and not _may_be_none(default, kind):
-        raise InvalidConfig(f'The parameter "{label}" has the default {quoted(default)}; it must be {kind}.')
+    read_value(default, kind, f'The default of the parameter "{label}"')
     return field(default=default, metadata={"label": label, "description": description, "kind": kind})
-
-
-def _may_be_none(value: object, kind: Kind) -> bool:
-    return value is None and isinstance(kind, Integer | Number) and kind.optional
-
-
-def _checked(value: object, spec: Field[Any], policy: str) -> int | float | str | None:
-    kind = kind_of(spec)
-    read = kind.read(value)
-    if read is None and not _may_be_none(value, kind):
-        raise InvalidConfig(
-            f'The parameter "{spec.name}" of the policy "{policy}" is {quoted(value)}; it must be {kind}.'
-        )
-    return read

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,32 +27,33 @@ class Brewing:
 
 def sentence_about(given: object) -> str:
     with pytest.raises(InvalidConfig) as caught:
-        read_params(Brewing, given, policy="tea")
+        read_params(Brewing, given, 'policy "tea"')
     return str(caught.value)
 
 
 def test_what_is_left_out_has_its_default():
-    assert read_params(Brewing, {"cups": np.int64(3)}, policy="tea") == Brewing(cups=3)
+    assert read_params(Brewing, {"cups": np.int64(3)}, 'policy "tea"') == Brewing(cups=3)
+
+
+def test_names_are_read_in_any_case_and_whole_floats_as_integers():
+    assert read_params(Brewing, {"Cups ": 2.0, "leaf": "BLACK"}, 'policy "tea"') == Brewing(cups=2, leaf="Black")
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"cups": 2.0}, 'The parameter "cups" of the policy "tea" is 2.0; it must be a whole number from 1 to 9.'),
-        ({"cups": HUGE}, "is <int, too long to show>; it must be a whole number"),
-        ({"heat": 10**400}, "it must be a number from -1 to 1."),
-        ({"heat": HUGE}, "it must be a number from -1 to 1."),
-        ({"heat": Fraction(10**400)}, "it must be a number from -1 to 1."),
-        ({"heat": math.nan}, "is nan; it must be a number from -1 to 1."),
-        ({"leaf": "black"}, "it must be one of green, Black."),
-        ({"note": "longer"}, "it must be text of at most 5 characters."),
-        ({"note": "l" * 10**6}, "it must be text of at most 5 characters."),
-        ({"note": [[[[[["x" * 30] * 6] * 6] * 6] * 6] * 6]}, "it must be text of at most 5 characters."),
+        ({"cups": 2.5}, 'The parameter "cups" of the policy "tea" is 2.5; give a whole number from 1 to 9.'),
+        ({"cups": True}, "is True; give a whole number from 1 to 9."),
+        ({"cups": HUGE}, "is <int, too long to show>; give a whole number"),
+        ({"heat": 10**400}, "give a number from -1 to 1."),
+        ({"heat": math.nan}, "is nan; give a number from -1 to 1."),
+        ({"leaf": "red"}, "give one of green, Black."),
+        ({"note": "longer"}, "give text of at most 5 characters."),
+        ({"note": [[[[[["x" * 30] * 6] * 6] * 6] * 6] * 6]}, "give text of at most 5 characters."),
         ({"cup": 1}, 'The policy "tea" has no parameter "cup"; did you mean "cups"? It has: cups, heat, leaf, note.'),
-        ({"k" * 10**6: 1}, "It has: cups"),
-        ({HUGE: 1}, "It has: cups"),
-        ({7: 1}, 'has no parameter "7". It has'),
-        ("cups", "The parameters of the policy \"tea\" are 'cups'; give a table"),
+        ({"k" * 10**6: 1}, "give text of 1 to 100 printable characters."),
+        ({7: 1}, 'A name in params of the policy "tea" is 7; give text'),
+        ("cups", "params of the policy \"tea\" is 'cups'; give a table"),
     ],
 )
 def test_what_cannot_be_used_is_named_in_few_words(given: object, said: str):
@@ -79,7 +79,7 @@ def test_equal_numbers_are_read_alike():
     ],
 )
 def test_a_default_that_is_not_of_its_kind_is_refused_where_it_is_written(wrong: Any):
-    with pytest.raises(InvalidConfig, match='^The parameter ".*" has the default .*; it must be '):
+    with pytest.raises(InvalidConfig, match='^The default of the parameter ".*" is .*; give '):
         wrong()
 
 

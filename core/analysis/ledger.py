@@ -1,7 +1,6 @@
-"""The reward ledger of one episode: what each component paid in each decision, and whether the books agree.
+"""The reward ledger of one episode: what each component paid in each decision, and whether they add up.
 
-Pure arithmetic over what was recorded. What the environment paid stands in no ledger; `reward_to_go` and `cumulative`
-take it as a column of its own.
+What the environment paid is not in the ledger; `return_to_go` and `cumulative` take it as a column of its own.
 """
 
 from __future__ import annotations
@@ -15,21 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.env.rules import ACHIEVEMENTS, ITEMS
-from core.errors import InvalidInput
-from core.params import Number, quoted
 from core.types import RewardBreakdown, RewardComponent
 
 Floats = NDArray[np.float64]
 
 TOLERANCE: Final = 1e-9
-"""How far a logged reward may be from lambda times the sum of its parts: so much of the largest of these numbers, at
-least of 1. Rounding stays far below it."""
+"""How far a logged reward may be from lambda times the sum of its parts, relative to the largest of these numbers or 1.
+Rounding stays far below it."""
 
-LARGEST: Final = 1e60
-"""Sums of such numbers stay finite, and so do their squares and the products of these. No configuration pays more: with
-lambda, what `core.rewards` lets a strategy pay stays below it by far. A database that was changed may hold more."""
-
-_DISCOUNT: Final = Number(0.0, 1.0)
 _KINDS: Final = ("indicator", "achievement", "inventory", "achievement_count", "environment", "potential")
 _NAMES: Final = {name: at for at, name in enumerate((*ACHIEVEMENTS, *ITEMS))}
 
@@ -54,7 +46,7 @@ class Mismatch:
 class Ledger:
     """n decisions, and the k components that paid anything in any of them.
 
-    columns: in the same order for every episode: unlocks, inventory, counts, then what strategies of one's own pay;
+    columns: in the same order for every episode: unlocks, inventory, counts, then what other strategies pay;
     within a kind in Crafter's order, unknown names last and by their letters.
     values: float64 (n, k), before lambda; 0 where a component did not pay. lambdas: float64 (n,).
     """
@@ -70,10 +62,9 @@ class Ledger:
         columns = tuple(sorted(found, key=_place))
         places = {column: at for at, column in enumerate(columns)}
         values = np.zeros((len(breakdowns), len(columns)))
-        with np.errstate(all="ignore"):  # of what is too large, `is_sound` says so
-            for row, breakdown in zip(values, breakdowns, strict=True):
-                for part in breakdown.components:
-                    row[places[_column(part)]] += part.value
+        for row, breakdown in zip(values, breakdowns, strict=True):
+            for part in breakdown.components:
+                row[places[_column(part)]] += part.value
         lambdas = np.array([breakdown.effective_lambda for breakdown in breakdowns], np.float64)
         return cls(columns, values, lambdas)
 
@@ -83,14 +74,12 @@ class Ledger:
     @cached_property
     def paid(self) -> Floats:
         """What each component paid, times lambda: float64 (n, k). The rows add up to `totals`."""
-        with np.errstate(all="ignore"):
-            return self.values * self.lambdas[:, np.newaxis]
+        return self.values * self.lambdas[:, np.newaxis]
 
     @cached_property
     def totals(self) -> Floats:
         """Lambda times the sum of the parts: float64 (n,)."""
-        with np.errstate(all="ignore"):
-            return self.lambdas * self.values.sum(axis=1)
+        return self.lambdas * self.values.sum(axis=1)
 
     @cached_property
     def earning(self) -> NDArray[np.int64]:
@@ -103,26 +92,14 @@ class Ledger:
         return self.paid.sum(axis=0)
 
     def first_mismatch(self, logged: Sequence[float] | Floats) -> Mismatch | None:
-        """The first decision whose logged reward is not lambda times the sum of its parts; None where all agree.
-
-        logged: (n,). Raises InvalidInput where these are not as many as the decisions.
-        """
+        """The first decision whose logged reward, of (n,), is not lambda times the sum of its parts; or None."""
         column = np.asarray(logged, np.float64)
-        if column.shape != self.totals.shape:
-            raise InvalidInput(f"{len(column)} logged rewards cannot be held against {len(self)} decisions.")
-        with np.errstate(all="ignore"):
-            size = np.maximum(np.abs(self.paid).sum(axis=1), np.abs(column))
-            agrees = np.abs(column - self.totals) <= TOLERANCE * np.maximum(1.0, size)
-        wrong = np.flatnonzero(~agrees | ~np.isfinite(size))
+        size = np.maximum(np.abs(self.paid).sum(axis=1), np.abs(column))
+        wrong = np.flatnonzero(np.abs(column - self.totals) > TOLERANCE * np.maximum(1.0, size))
         if not len(wrong):
             return None
         at = int(wrong[0])
         return Mismatch(at, float(column[at]), float(self.totals[at]))
-
-
-def is_sound(*rewards: Floats) -> bool:
-    """Whether these are all numbers that can be summed."""
-    return all(bool(np.all(np.abs(some) <= LARGEST)) for some in rewards)
 
 
 def cumulative(rewards: Floats) -> Floats:
@@ -130,30 +107,20 @@ def cumulative(rewards: Floats) -> Floats:
     return np.cumsum(rewards, axis=0)
 
 
-def checked_gamma(gamma: object) -> float:
-    """A discount. Raises InvalidInput where it is no number from 0 to 1."""
-    read = _DISCOUNT.read(gamma)
-    if read is None:
-        raise InvalidInput(f"gamma is {quoted(gamma)}; give {_DISCOUNT}.")
-    return read
-
-
-def reward_to_go(rewards: Sequence[float] | Floats, gamma: float = 1.0) -> Floats:
+def return_to_go(rewards: Sequence[float] | Floats, gamma: float = 1.0) -> Floats:
     """From each decision to the end: its reward, plus gamma times the next one's, plus gamma squared ...: float64 (n,).
 
-    A decision counts as one step of discounting, however many steps of the environment it took. Raises InvalidInput for
-    a gamma that is none.
+    A decision counts as one step of discounting, however many steps of the environment it took.
     """
-    gamma = checked_gamma(gamma)
     column = np.asarray(rewards, np.float64)
     if gamma == 1.0:
         return np.cumsum(column[::-1])[::-1]
-    to_go = np.zeros(len(column))
+    returns = np.zeros(len(column))
     later = 0.0
     for at in range(len(column) - 1, -1, -1):
         later = float(column[at]) + gamma * later
-        to_go[at] = later
-    return to_go
+        returns[at] = later
+    return returns
 
 
 def _column(part: RewardComponent) -> LedgerColumn:

@@ -18,20 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis import next_resource
-from core.analysis.ledger import checked_gamma, is_sound
 from core.errors import InvalidInput
 from core.facts.columns import FactColumns
-from core.params import Number, quoted
 from core.rewards.potentials import POTENTIALS
 from core.scenes import PackedScenes
 
 Floats = NDArray[np.float64]
 
 TOLERANCE: Final = 1e-9
-"""Deviations up to so much of the numbers that they come from, at least of 1, are rounding."""
-
-
-_SCALE: Final = Number(-1e15, 1e15)  # as large as a strategy's scale times lambda can be
+"""Deviations up to this share of the numbers that they come from, or of 1, are rounding."""
 
 
 class Reading(StrEnum):
@@ -63,7 +58,7 @@ CHOICES: Final[dict[str, PotentialChoice]] = {
 
 @dataclass(frozen=True)
 class PotentialCheck:
-    """A shaping held against scale x (gamma x phi(after) - phi(before)) over the n decisions of one episode.
+    """A shaping compared with scale x (gamma x phi(after) - phi(before)) over the n decisions of one episode.
 
     shaping, before, after: float64 (n,): F, and phi before and after each decision; `after` is 0 at the end.
     ended: whether the last decision is the end; else the episode was cut off and phi stays what it was there.
@@ -128,7 +123,7 @@ class PotentialCheck:
 
     @property
     def discounted_expected(self) -> float:
-        """What a shaping by this potential adds to it: -scale x phi(start), whatever the player does, once it ended."""
+        """What a shaping by this potential adds to it: -scale x phi(start), whatever the policy does, once it ended."""
         return self._discounted(self.expected)
 
     @property
@@ -153,13 +148,10 @@ class PotentialCheck:
 def potential_around(name: str, columns: FactColumns, scenes: PackedScenes | None = None) -> tuple[Floats, Floats]:
     """phi before and after each decision of one episode: two float64 (N,).
 
-    scenes: all of it, for a potential that needs them. Raises InvalidInput for a name that is none of `CHOICES`, and
-    where scenes are needed and missing.
+    scenes: all of it, for a potential that needs them. Raises InvalidInput where scenes are needed and missing.
     """
     if name in POTENTIALS:
         return POTENTIALS[name].around(columns)
-    if name != next_resource.NAME:
-        raise InvalidInput(f'There is no potential "{name}". Choose one of: {", ".join(CHOICES)}.')
     if scenes is None:
         raise InvalidInput(f'The potential "{name}" needs the episode\'s stored scenes.')
     return next_resource.around(columns, scenes)
@@ -173,20 +165,12 @@ def check(
     gamma: float = 0.99,
     scale: float = 1.0,
 ) -> PotentialCheck:
-    """Hold a shaping against a potential.
+    """Compare a shaping with a potential.
 
     shaping: (n,), see `Reading.shaping`. around: phi before and after, see `potential_around`. is_end: (n,), see
-    `FactColumns.is_end`. Raises InvalidInput where they are not equally many, or no numbers that can be summed, where
-    gamma is none from 0 to 1, and where scale is no number of a sensible size.
+    `FactColumns.is_end`.
     """
-    gamma, times = checked_gamma(gamma), _SCALE.read(scale)
-    if times is None:
-        raise InvalidInput(f"scale is {quoted(scale)}; give {_SCALE}.")
     before, after = around
     ends = np.asarray(is_end, np.bool_)
-    if not len(shaping) == len(before) == len(after) == len(ends):
-        raise InvalidInput(f"{len(shaping)} rewards cannot be held against {len(before)} changes of a potential.")
-    if not is_sound(shaping, before, after):
-        raise InvalidInput("A stored reward is no number of a sensible size, so nothing can be held against it.")
     ended = bool(len(ends) and ends[-1])
-    return PotentialCheck(np.asarray(shaping, np.float64), before, np.where(ends, 0.0, after), gamma, times, ended)
+    return PotentialCheck(np.asarray(shaping, np.float64), before, np.where(ends, 0.0, after), gamma, scale, ended)

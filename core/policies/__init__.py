@@ -100,7 +100,7 @@ def _read(spec: object) -> tuple[PolicyKind, Any]:
     if not isinstance(spec, PolicySpec):
         raise InvalidConfig(f"The policy is {quoted(spec)}; give a PolicySpec, such as PolicySpec('random').")
     kind = _kind(spec.name)
-    return kind, read_params(kind.params, spec.params, policy=kind.name, retired=kind.retired)
+    return kind, read_params(kind.params, spec.params, f'policy "{kind.name}"', kind.retired)
 
 
 def _kind(name: object) -> PolicyKind:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Final, TypeVar
 
 from core.errors import InvalidInput
-from core.params import Number, quoted
+from core.params import Number
+from core.text import quoted
 
 Value = TypeVar("Value")
 
 _A_QUERY: Final = 500
-_FINITE: Final = Number(-math.inf, math.inf)
+_FINITE: Final = Number(-sys.float_info.max, sys.float_info.max)
 
 
 def text(value: object, what: str) -> str:

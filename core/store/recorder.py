@@ -11,7 +11,6 @@ from typing import Any, Final
 from sqlalchemy import Connection, Update, bindparam, delete, exists, func, insert, select, update
 
 from core.errors import InvalidInput, StoreError, UnknownEpisode
-from core.params import quoted
 from core.store.arguments import is_finite
 from core.store.blobs import Dictionary, compress, decompress, to_json
 from core.store.codec import encode_decision, encode_start
@@ -37,6 +36,7 @@ from core.store.tables import (
     reward_components,
     scene_chunks,
 )
+from core.text import quoted
 from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord, sum_known
 
 # SQLite gives the key of an episode that was deleted to another one.

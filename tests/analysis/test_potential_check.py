@@ -117,30 +117,6 @@ def test_an_episode_without_decisions_deviates_nowhere():
     assert (nothing.largest, nothing.total_deviation, nothing.ended, nothing.best_scale) == (None, 0.0, False, None)
 
 
-def test_what_does_not_fit_together_is_refused():
-    with pytest.raises(InvalidInput, match="2 rewards"):
-        check(np.zeros(2), (BEFORE, AFTER), is_end=[False, True])
-    with pytest.raises(InvalidInput, match="no number of a sensible size"):
-        of([0.0, float("inf"), 0.0])
-    columns = FactColumns([FactsWriter().facts()])
-    with pytest.raises(InvalidInput, match="no potential"):
-        potential_around("altitude", columns)
+def test_a_potential_of_the_map_needs_scenes():
     with pytest.raises(InvalidInput, match="needs the episode's stored scenes"):
-        potential_around("next_resource", columns)
-
-
-@pytest.mark.parametrize("gamma", [2, -1, 1.001, float("nan"), float("inf"), "0.9", None, True])
-def test_a_gamma_that_is_no_discount_is_refused(gamma: float):
-    with pytest.raises(InvalidInput, match="^gamma is .*; give a number from 0 to 1.$"):
-        of([0.0] * 3, gamma=gamma)
-
-
-@pytest.mark.parametrize("scale", [float("nan"), float("inf"), -1e16, 10**400, "1", None, False])
-def test_a_scale_that_is_no_number_of_a_sensible_size_is_refused(scale: float):
-    with pytest.raises(InvalidInput, match=r"^scale is .*; give a number from -1e\+15 to 1e\+15.$"):
-        of([0.0] * 3, scale=scale)
-
-
-@pytest.mark.parametrize("gamma", [0, 1, np.float32(0.5)])
-def test_the_ends_of_a_discount_s_range_are_taken(gamma: float):
-    assert of([0.0] * 3, gamma=gamma, scale=0).gamma == gamma
+        potential_around("next_resource", FactColumns([FactsWriter().facts()]))

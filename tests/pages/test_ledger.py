@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.ledger import Ledger, reward_to_go
+from core.analysis.ledger import Ledger, return_to_go
 from core.store import TraceStore
 from core.types import RewardBreakdown, RewardComponent
 from pages.components.episode.ledger_charts import (
@@ -100,7 +100,7 @@ def test_what_is_to_come_is_summed_from_the_decision_to_the_end(recorded: TraceS
 
 def test_gamma_discounts_what_is_to_come(recorded: TraceStore):
     at = on_ledger(to_go_gamma="0.5")
-    shaped = reward_to_go([row.reward for row in recorded.decisions(SCRIPTED)], 0.5)[0]
+    shaped = return_to_go([row.reward for row in recorded.decisions(SCRIPTED)], 0.5)[0]
     assert f"discounted by γ 0.5: shaped {shaped:+.2f}" in captions(at)
 
 
@@ -199,7 +199,7 @@ def test_long_names_of_components_leave_room_for_the_chart():
 def test_the_table_of_a_long_episode_stays_small():
     track = episode_data_of(long_episode())
     logged = np.array([row.reward for row in track.decisions])
-    columns, rows = table_of(track, logged, reward_to_go(logged), 5_000, "dark")
+    columns, rows = table_of(track, logged, return_to_go(logged), 5_000, "dark")
     assert len(rows) == ROWS
     assert len(columns) <= ROWS
 
@@ -208,7 +208,7 @@ def test_a_cell_says_what_was_paid_and_why():
     breakdowns = [paid(part("wood", 0.1), part("health", 0.001), by=0.5), paid()]
     track = episode_data_of(breakdowns)
     logged = np.array([row.reward for row in track.decisions])
-    columns, (first, second) = table_of(track, logged, reward_to_go(logged), 1, "light")
+    columns, (first, second) = table_of(track, logged, return_to_go(logged), 1, "light")
     assert [column.name for column in columns] == ["wood", "health"]  # what pays most comes first
     assert [cell.text for cell in first.cells] == ["+0.05", "+0.0005"]
     assert first.cells[0].says == paid_sentence(0, breakdowns[0].components[0], 0.5)
@@ -270,14 +270,14 @@ def test_the_environment_stands_on_its_own_axis_in_every_figure():
     *others, bars = traces(heat_map(ledger, breakdowns, env, 3, "light")[0])
     assert bars.yaxis == "y2"
     assert all(trace.yaxis != "y2" for trace in others)
-    lines = traces(curves(ledger, env, ReturnToGo(reward_to_go(ledger.totals), reward_to_go(env)), 3, "light"))
+    lines = traces(curves(ledger, env, ReturnToGo(return_to_go(ledger.totals), return_to_go(env)), 3, "light"))
     assert [line.name for line in lines if line.yaxis == "y3"] == ["environment", "environment, to go"]
     assert [line.name for line in lines if line.yaxis == "y2"] == ["shaped, to go"]
 
 
 def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
     ledger, env = Ledger.of(long_episode(500)), np.ones(500)
-    to_go = ReturnToGo(reward_to_go(ledger.totals), reward_to_go(env))
+    to_go = ReturnToGo(return_to_go(ledger.totals), return_to_go(env))
     *lines, shaped, paid_by_env, env_to_go = traces(curves(ledger, env, to_go, 3, "light"))
     assert len(lines) == MAX_CURVES + 1
     assert sum(line.y[-1] for line in lines) == pytest.approx(ledger.totals.sum(), abs=1e-3)
@@ -289,7 +289,7 @@ def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
 
 def test_curves_say_nothing_as_zero_without_a_sign():
     ledger, env = Ledger.of(long_episode(20)), np.zeros(20)
-    *_, paid_by_env, _ = traces(curves(ledger, env, ReturnToGo(reward_to_go(ledger.totals), env), 3, "light"))
+    *_, paid_by_env, _ = traces(curves(ledger, env, ReturnToGo(return_to_go(ledger.totals), env), 3, "light"))
     assert set(paid_by_env.customdata) == {"0.00"}
 
 
@@ -314,7 +314,7 @@ def test_the_data_behind_the_charts_holds_every_decision_and_adds_up():
     for row in rows:
         *_, a, b, c, shaped, _ = [float(cell or 0) for cell in row]
         assert a + b + c == pytest.approx(shaped)
-    to_go = reward_to_go(track.ledger.totals)
+    to_go = return_to_go(track.ledger.totals)
     head, first, *_, last = curves_csv(track, ReturnToGo(to_go, to_go))
     assert head[-4:] == ["shaped_return", "environment_return", "shaped_to_go", "environment_to_go"]
     assert float(last[-4] or 0) == pytest.approx(float(first[-2] or 0)) == pytest.approx(track.ledger.totals.sum())

@@ -104,12 +104,6 @@ def test_scenes_that_are_damaged_meanwhile_are_a_sentence_where_they_are_needed(
     assert "Not based on this potential" in said(at)
 
 
-def test_a_reward_that_nobody_can_sum_is_a_sentence(recorded: TraceStore):
-    with recorded._database.writing() as connection:
-        connection.exec_driver_sql("UPDATE decisions SET reward = 9e999 WHERE idx = 3")
-    assert any("no number of a sensible size" in text for text in texts(opened(id=SCRIPTED, tab="Potential")))
-
-
 # ----------------------------------------------------------------------------------------------- its parts
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InvalidReward
 from core.params import number
-from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts, checked
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts
 from core.rewards.base import Change, Strategy
 from core.types import RewardComponent
 
@@ -82,7 +82,7 @@ def test_credit_counts_are_copied_in_and_out():
 
 
 @pytest.mark.parametrize("counts", [{"wake_up": -1}, {"wake_up": 1.5}, {"wake_up": True}, {"wake_up": "one"}])
-def test_credit_counts_that_are_no_counts_are_refused(counts: dict[str, int]):
+def test_invalid_credit_counts_are_refused(counts: dict[str, int]):
     with pytest.raises(InvalidReward, match=r'credit_counts\["wake_up"\]'):
         RewardShaper(RewardConfig(), credit_counts=counts)
 
@@ -117,24 +117,3 @@ def test_a_strategy_of_ones_own_takes_its_parameters_and_may_cost():
     assert breakdown.strategy == "step_cost"
     assert breakdown.total == -0.5
     assert breakdown.indicator == 0
-
-
-@pytest.mark.usefixtures("step_cost")
-def test_parameters_that_are_left_out_are_filled_in():
-    assert checked(RewardConfig(strategy="step_cost")).params == {"cost": 0.01}
-
-
-@pytest.mark.usefixtures("step_cost")
-@pytest.mark.parametrize(
-    ("params", "sentence"),
-    [
-        ({"costs": 0.5}, 'The strategy "step_cost" has no parameter "costs"; did you mean "cost"? It has: cost.'),
-        ({"cost": 7}, 'params["cost"] is 7; give a number from 0 to 1.'),
-        ({"cost": "much"}, "params[\"cost\"] is 'much'; give a number, such as 0.5."),
-    ],
-)
-def test_wrong_parameters_are_named(params: dict[str, float], sentence: str):
-    with pytest.raises(InvalidReward) as caught:
-        RewardShaper(RewardConfig(strategy="step_cost", params=params))
-
-    assert str(caught.value) == sentence

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from core.errors import InvalidInput
-from core.params import integer, kind_of, number, quoted
+from core.params import integer, kind_of, number
+from core.text import quoted
 
 
 def _of(rule: str, made: Any) -> Any:

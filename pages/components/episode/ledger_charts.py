@@ -78,7 +78,7 @@ class Binned:
 
 
 class ReturnToGo(NamedTuple):
-    """Return-to-go from each decision on: `ledger.reward_to_go` of both rewards, float64 (n,)."""
+    """Return-to-go from each decision on: `ledger.return_to_go` of both rewards, float64 (n,)."""
 
     shaped: Floats
     env: Floats

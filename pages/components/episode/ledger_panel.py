@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.ledger import Floats, Ledger, LedgerColumn, Mismatch, cumulative, is_sound, reward_to_go
+from core.analysis.ledger import Floats, Ledger, LedgerColumn, Mismatch, cumulative, return_to_go
 from core.types import RewardBreakdown
 from pages.components import charts
 from pages.components.charts.component_colours import component_colour
@@ -47,11 +47,7 @@ def show_ledger(track: EpisodeData, current: int, episode_id: str) -> None:
     logged, env = _rewards(track)
     view, gamma = _show_controls()
     go = partial(go_to_decision, episode_id, track.decisions)
-    if not is_sound(ledger.paid, logged, env):
-        _show_check(ledger.first_mismatch(logged), len(ledger), go)
-        st.text("A stored reward is no number of a sensible size, so this episode cannot be summed or drawn.")
-        return
-    shaped_to_go, env_to_go = reward_to_go(logged, gamma), reward_to_go(env, gamma)
+    shaped_to_go, env_to_go = return_to_go(logged, gamma), return_to_go(env, gamma)
     by = "" if gamma == 1.0 else f", discounted by γ {gamma:g}"
     with st.container(gap="xxsmall", key="ledger-says"):
         st.caption(

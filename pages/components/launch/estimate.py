@@ -25,7 +25,7 @@ def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[Estimate, LlmParams] |
     if plan.policy.name != "llm":
         return None
     try:
-        params = read_params(LlmParams, plan.policy.params, policy="llm")
+        params = read_params(LlmParams, plan.policy.params, 'policy "llm"')
     except InvalidConfig:  # said beside the form
         return None
     return estimate(

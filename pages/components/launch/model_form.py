@@ -169,6 +169,6 @@ def _asked(params: dict[str, Any]) -> dict[str, Any]:
 
 def _try(params: dict[str, Any]) -> Trial:
     try:
-        return try_connection(read_params(LlmParams, params, policy="llm"))
+        return try_connection(read_params(LlmParams, params, 'policy "llm"'))
     except InvalidConfig as error:
         return Trial(False, False, str(error))

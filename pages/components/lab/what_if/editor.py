@@ -11,7 +11,7 @@ import streamlit as st
 from core.analysis.rescore import Stored, score
 from core.errors import InvalidInput, InvalidReward, StoreError
 from core.rewards import checked, to_document
-from core.rewards.document import MOST_CHARACTERS
+from core.rewards.document import MAX_CHARACTERS
 from core.store import SavedReward
 from core.types import RewardConfig
 from pages.components.lab.shared.form import LAB
@@ -233,7 +233,7 @@ def _import() -> None:
             "or paste it",
             key=LAB.key("pasted"),
             height=140,
-            max_chars=MOST_CHARACTERS,
+            max_chars=MAX_CHARACTERS,
             placeholder='{"step_rewards": {"strategy": "per_achievement", …}}',
         )
         st.button("Use what is pasted", key=LAB.key("use_pasted"), on_click=_use_pasted)
