@@ -361,9 +361,8 @@ def test_seeds_that_are_no_text_are_said(text: Any):
         ({"name": None}, "The name is None; give a text"),
         ({"policy": None}, "The policy is None; give a PolicySpec"),
         ({"policy": PolicySpec(None)}, "The policy's name is None and not a text"),  # pyright: ignore[reportArgumentType]
-        ({"policy": PolicySpec("random", None)}, 'The parameters of the policy "random" are None'),  # pyright: ignore[reportArgumentType]
-        ({"policy": PolicySpec("random", {5: 1})}, 'has no parameter "5"'),  # pyright: ignore[reportArgumentType]
-        ({"reward": None}, "The reward configuration is None"),
+        ({"policy": PolicySpec("random", None)}, 'params of the policy "random" is None'),  # pyright: ignore[reportArgumentType]
+        ({"policy": PolicySpec("random", {5: 1})}, 'A name in params of the policy "random" is 5'),  # pyright: ignore[reportArgumentType]
         ({"limits": None}, "limits is None; give a Limits"),
         ({"limits": Limits(max_steps="9")}, "max_steps is '9'; give a whole number"),  # pyright: ignore[reportArgumentType]
         ({"limits": Limits(max_time_s="9")}, "max_time_s is '9'; give a number"),  # pyright: ignore[reportArgumentType]

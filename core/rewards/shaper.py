@@ -69,7 +69,7 @@ class RewardShaper:
         if not self.config.is_active:
             return empty
         change = Change(_read_only(before), _read_only(after), env_reward, is_end)
-        with strategy_errors(f'The strategy "{self.config.strategy}" failed at decision {self._n_scored}'):
+        with strategy_errors(f'The strategy "{self.config.strategy}" at decision {self._n_scored} failed'):
             components = tuple(map(_plain, self._strategy.components(change, MappingProxyType(self._credits))))
             credited = tuple(component.name for component in components if component.kind == "achievement")
             breakdown = replace(

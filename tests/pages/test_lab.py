@@ -167,7 +167,7 @@ def test_lambda_zero_is_said_to_count_as_one(pair: TraceStore):
 def test_what_cannot_be_used_is_said_and_the_last_result_stays(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     clean(at.number_input(key="lab_lambda").set_value(1e101).run())
-    assert "lambda is 1e+101; give a finite number" in said(at)
+    assert "indicator_lambda is 1e+101; give a number from" in said(at)
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
     assert button(at, "lab_launch").disabled
 

@@ -119,14 +119,6 @@ def test_an_episode_that_paid_nothing_says_so(recorded: TraceStore):
         assert "No component paid anything in this episode." in texts(on_ledger(view))
 
 
-def test_a_reward_that_nobody_can_sum_is_a_sentence(recorded: TraceStore):
-    tampered(recorded, "UPDATE reward_components SET value = 9e999 WHERE k = 0")
-    for view in ("Table", "Heat map", "Curves"):
-        at = on_ledger(view)
-        assert "The books do not agree." in markdown(at)
-        assert any("cannot be summed or drawn" in text for text in texts(at))
-
-
 def test_names_from_a_trace_are_never_read_as_markdown(recorded: TraceStore):
     tampered(recorded, "UPDATE component_types SET name = name || :hostile, kind = kind || :hostile", hostile=HOSTILE)
     for view in ("Table", "Heat map", "Curves"):

@@ -48,7 +48,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name():
         checked_policy(PolicySpec("random", {"max_action": 3}))
 
 
-@pytest.mark.parametrize("value", [0, -1, 101, 2.0, True, "3", None])
+@pytest.mark.parametrize("value", [0, -1, 101, 2.5, True, "3", None])
 def test_a_value_that_is_no_whole_number_in_range_is_refused(value: Any):
     with pytest.raises(InvalidConfig, match="whole number from 1 to 100"):
         make_policy(PolicySpec("random", {"max_actions": value}), seed=1, max_actions=5)

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InvalidReward
@@ -45,6 +45,7 @@ def body(**fields: Any) -> str:
 
 
 @pytest.mark.parametrize("written", [to_document, to_changes])
+@settings(deadline=None)
 @given(CONFIGS)
 def test_a_configuration_comes_back_equal(written: Callable[[RewardConfig], str], config: RewardConfig):
     try:
@@ -139,6 +140,7 @@ def test_names_are_compared_with_the_environments_where_they_are_given():
     assert 'did you mean "collect_wood"?' in said
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200) | st.recursive(st.none() | st.booleans() | st.floats() | NAMES, st.lists).map(json.dumps))
 def test_no_text_makes_anything_but_a_configuration_or_a_sentence(text: str):
     try:

@@ -96,7 +96,7 @@ def test_a_strategy_that_raises_is_named_with_the_decision(monkeypatch: pytest.M
     its.score(BEFORE, AFTER)
     its.score(BEFORE, AFTER)
     message = message_of(lambda: its.score(BEFORE, AFTER))
-    assert message.startswith(f'The strategy "own" failed at decision 2: {type(error).__name__}: {str(error)[:200]}')
+    assert message.startswith(f'The strategy "own" at decision 2 failed: {type(error).__name__}: {str(error)[:200]}')
 
 
 @pytest.mark.parametrize("parts", [None, [None], [part(value=math.nan)], [part(value=math.inf)], [part(weight=None)]])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import is_equal, refuse_not_finite
-from core.errors import InvalidInput, InvalidReward
+from core.analysis.numbers import is_equal
 from core.facts.columns import FactColumns
 from core.rewards import RewardShaper
 from core.types import RewardBreakdown, RewardConfig
@@ -32,7 +31,7 @@ def score(columns: FactColumns, config: RewardConfig) -> Scores:
     """Every decision under `config`, with fresh credit counts in each episode.
 
     At once where the strategy can; else decision by decision, in the same arithmetic. Raises InvalidReward where the
-    configuration cannot be used, where its strategy fails or gives no rewards, and where what is stored is no number.
+    configuration is invalid or its strategy fails.
     """
     shaper = RewardShaper(config)
     base = shaper.base_values(columns)
@@ -51,15 +50,10 @@ def as_played(columns: FactColumns) -> Scores:
 def breakdowns(columns: FactColumns, episode: int, config: RewardConfig) -> tuple[RewardBreakdown, ...]:
     """What each decision of one episode would have earned, in parts. Raises InvalidReward as `score` does."""
     shaper = RewardShaper(config)
-    try:
-        return tuple(
-            shaper.score(change.before, change.after, env_reward=change.env_reward, is_end=change.is_end)
-            for change in columns.changes(episode)
-        )
-    except InvalidReward:
-        raise
-    except InvalidInput as error:  # a database that was changed
-        raise InvalidReward(f"What is stored of an episode cannot be scored. {error}") from error
+    return tuple(
+        shaper.score(change.before, change.after, env_reward=change.env_reward, is_end=change.is_end)
+        for change in columns.changes(episode)
+    )
 
 
 def _one_by_one(columns: FactColumns, config: RewardConfig) -> Floats:
@@ -70,14 +64,9 @@ def _one_by_one(columns: FactColumns, config: RewardConfig) -> Floats:
 
 
 def responsible(columns: FactColumns, episode: int, before: Scores, after: Scores, most: int = 20) -> tuple[int, ...]:
-    """The decisions of an episode whose reward changes, those that change most first; at most `most` of them.
-
-    Raises InvalidInput where a reward of it is not finite.
-    """
+    """The decisions of an episode whose reward changes, those that change most first; at most `most` of them."""
     its = columns.decisions_of(episode)
     old, new = before.rewards[its], after.rewards[its]
-    refuse_not_finite(old, "rewards before")
-    refuse_not_finite(new, "rewards after")
     changed = np.flatnonzero(~is_equal(old, new))
-    change = np.abs(new[changed] / 2 - old[changed] / 2)  # the difference of two halves is never too large
+    change = np.abs(new[changed] - old[changed])
     return tuple(int(at) for at in changed[np.argsort(-change, kind="stable")[:most]])

@@ -168,13 +168,6 @@ def test_decisions_that_change_are_named_beside_one_that_earns_a_fortune():
     assert responsible(columns, 0, before, after, most=3) == (29, 1, 2)  # 4 is rounding of 1e15
 
 
-def test_decisions_whose_rewards_are_no_finite_numbers_are_refused():
-    columns = FactColumns([_facts(2)])
-    sound, damaged = (Scores(None, np.array(rewards), np.zeros(1)) for rewards in ([1.0, 2.0], [1.0, np.inf]))
-    with pytest.raises(InvalidInput, match="Of 2 rewards after, 1 is no finite number"):
-        responsible(columns, 0, sound, damaged)
-
-
 def _facts(n_decisions: int) -> EpisodeFacts:
     writer = FactsWriter()
     for _ in range(n_decisions):

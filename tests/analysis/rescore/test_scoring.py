@@ -154,20 +154,6 @@ def test_the_decisions_that_change_most_are_named_first_and_others_not_at_all():
     assert responsible(columns, 0, before, after) == ()
 
 
-@pytest.mark.parametrize("strategy", ["cost", "environment"])
-def test_stored_facts_that_are_no_numbers_are_refused_in_words(monkeypatch: pytest.MonkeyPatch, strategy: str):
-    monkeypatch.setitem(STRATEGIES, "cost", _Cost)
-    writer = FactsWriter()
-    writer.add(StateFacts(), StateFacts(), [], env_reward=float("nan"))
-    columns = FactColumns([writer.facts()])
-    for refused in (
-        lambda: score(columns, RewardConfig(strategy)),
-        lambda: breakdowns(columns, 0, RewardConfig(strategy)),
-    ):
-        with pytest.raises(InvalidReward, match="nan"):
-            refused()
-
-
 def test_no_decision_at_all_is_no_problem_whichever_form_a_strategy_has(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(STRATEGIES, "cost", _Cost)
     for columns in (FactColumns([]), FactColumns([FactsWriter().facts()])):
