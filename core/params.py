@@ -124,12 +124,11 @@ def read_params(kind: type[Params], given: object, owner: str, retired: Sequence
     """Builds a parameter record from plain data. owner: whose parameters they are, such as `policy "random"`.
 
     retired: names that earlier versions stored, which are ignored.
-
     Raises InvalidConfig for a name that the owner does not have and for a value that is not of the parameter's kind.
     """
     known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # pyright: ignore[reportArgumentType]
-    values = read_table(given, f"params of the {owner}")
-    values = {name: value for name, value in values.items() if name not in retired}
+    table = read_table(given, f"params of the {owner}")
+    values = {name: value for name, value in table.items() if name not in retired}
     for name, value in values.items():
         if name not in known:
             accepted = ", ".join(known) or "none"
