@@ -561,11 +561,11 @@ def test_a_link_holds_the_comparison(pair: TraceStore):
 @pytest.mark.parametrize(
     ("rewards", "what"),
     [
-        ("{", "no JSON"),
-        ('{"weights": {"eat_cow": NaN}}', "NaN"),
+        ("{", "not JSON"),
+        ('{"weights": {"eat_cow": NaN}}', "is nan"),
         ('{"strategy": "per_achievment"}', "per_achievement"),
         ('{"weights": {"![x](http://example.org/x.png)": 1}}', "example.org"),
-        ("[" * 100_000, "nested"),
+        ("[" * 100_000, "brackets in a row"),
         ("", "empty"),
     ],
 )
