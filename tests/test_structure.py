@@ -30,7 +30,7 @@ ALLOWED = {
     "rollout": {"env", "policies", "rewards"},
     "replay": {"env"},
     "dataset": {"env", "store"},
-    "store": {"facts", "scenes", "settings"},
+    "store": {"env.rules", "facts", "scenes", "settings"},
     "export": {"env.rules", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots", "worker"},

@@ -36,19 +36,13 @@ def migrate(database: Database) -> None:
 
     Raises StoreReadOnly for a database of an older schema that cannot be written.
     """
-    config = alembic_config()
-    script = ScriptDirectory.from_config(config)
-    head = script.get_current_head()
+    head = head_revision()
     with database.reading() as connection:
         revision = revision_of(connection, database.place)
-    if revision == head:
-        return
-    if revision is not None and revision not in {known.revision for known in script.walk_revisions()}:
-        raise StoreTooNew(
-            f"{database.place} was written by a newer Craftscope (its schema is {revision!r}, this version knows "
-            f"those up to {head!r}). Update Craftscope, or choose another data folder with CRAFTSCOPE_DATA_DIR. "
-            "Nothing in it was changed."
-        )
+        if revision == head:
+            return
+        if revision is not None:
+            known_revision(connection, database.place)
     if database.read_only_reason and revision is None:
         raise StoreReadOnly(f"{database.place} is empty. {database.read_only_reason}")
     if database.read_only_reason:
@@ -61,6 +55,26 @@ def migrate(database: Database) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRES_LOCK})
         if revision_of(connection, database.place) != head:  # another process may have been faster
             upgrade(connection, "head")
+
+
+def head_revision() -> str:
+    """The newest schema, which this program uses."""
+    return str(ScriptDirectory.from_config(alembic_config()).get_current_head())
+
+
+def known_revision(connection: Connection, place: str) -> str:
+    """The schema's revision. Raises StoreCorrupt for an empty database, and StoreTooNew."""
+    revision = revision_of(connection, place)
+    if revision is None:
+        raise StoreCorrupt(f"{place} is empty. Check CRAFTSCOPE_DATA_DIR and CRAFTSCOPE_DB_URL.")
+    script = ScriptDirectory.from_config(alembic_config())
+    if revision not in {known.revision for known in script.walk_revisions()}:
+        raise StoreTooNew(
+            f"{place} was written by a newer Craftscope (its schema is {revision!r}, this version knows those up to "
+            f"{head_revision()!r}). Update Craftscope, or choose another data folder with CRAFTSCOPE_DATA_DIR. "
+            "Nothing in it was changed."
+        )
+    return revision
 
 
 def upgrade(connection: Connection, revision: str) -> None:

@@ -32,7 +32,14 @@ def sqlite_url(data_dir: Path) -> str:
             f"The data folder {printable(str(data_dir))} cannot be made ({reason(error)}). Make it yourself and "
             "writable, or choose another with CRAFTSCOPE_DATA_DIR."
         ) from error
-    return f"sqlite:///{_escaped(str(data_dir / FILE_NAME))}"
+    return file_url(data_dir / FILE_NAME)
+
+
+def file_url(file: Path) -> str:
+    """The URL of an SQLite file."""
+    # SQLAlchemy's own escape refuses half surrogates; such a path is refused with a sentence when it is parsed.
+    escaped = "".join(f"%{ord(character):02X}" if character in "%?#" else character for character in str(file))
+    return f"sqlite:///{escaped}"
 
 
 def parsed_url(url: object) -> URL:
@@ -117,8 +124,3 @@ def _check_postgres(url: URL) -> None:
                 "CRAFTSCOPE_DB_URL has a connect_timeout that is no whole number of seconds; give "
                 "postgresql://<user>:<password>@<host>/<database>?connect_timeout=10."
             )
-
-
-def _escaped(path: str) -> str:
-    # SQLAlchemy's own escape refuses half surrogates; such a path is refused with a sentence when it is parsed.
-    return "".join(f"%{ord(character):02X}" if character in "%?#" else character for character in path)

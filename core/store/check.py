@@ -1,0 +1,288 @@
+"""What `python -m core.store check` looks at: whether the rows of each episode agree with each other and decode."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from core.env.rules import ACHIEVEMENTS, ACTIONS
+from core.errors import InvalidInput, StoreCorrupt, StoreTooNew
+from core.scenes import read_packed
+from core.store.blobs import Dictionary, decompress, from_json
+from core.store.codec import Payload, decode_payload, decode_start
+from core.store.database import Database
+from core.store.packs import unpack
+from core.store.specs import read_spec
+from core.store.tables import (
+    AnyRow,
+    AnySelect,
+    component_types,
+    decision_payloads,
+    decisions,
+    episode_achievements,
+    episode_packs,
+    episode_starts,
+    episodes,
+    request_parts,
+    reward_components,
+    reward_configs,
+    runs,
+    scene_chunks,
+)
+from core.text import join, plural, quoted
+from core.types import EpisodeStatus
+
+_ROWS_AT_ONCE: Final = 100
+_EPISODES_AT_ONCE: Final = 1000
+_NAMED: Final = frozenset(("achievement", "achievement_count"))  # kinds of reward components with an achievement's name
+_WHAT_TO_DO: Final = "Restore a backup, or delete the episode."
+
+
+@dataclass
+class Checked:
+    """How much has been looked at so far."""
+
+    episodes: int = 0
+    decisions: int = 0
+
+
+def findings(database: Database, checked: Checked) -> Iterator[str]:
+    """One sentence for each problem, as it is found. Holds a few rows at a time; raises StoreUnavailable."""
+    if database.is_sqlite:
+        yield from _of_the_file(database)
+    last = 0
+    while True:
+        with database.reading() as connection:
+            keys = connection.scalars(
+                select(episodes.c.id).where(episodes.c.id > last).order_by(episodes.c.id).limit(_EPISODES_AT_ONCE)
+            ).all()
+        for key in keys:
+            checked.episodes += 1
+            try:
+                with database.reading() as connection:
+                    yield from _EpisodeCheck(connection, key, checked).findings()
+            except StoreCorrupt as error:
+                yield f"Episode number {key}: {error}"
+        if len(keys) < _EPISODES_AT_ONCE:
+            return
+        last = keys[-1]
+
+
+def _of_the_file(database: Database) -> Iterator[str]:
+    try:
+        with database.reading() as connection:
+            for problem in connection.exec_driver_sql("PRAGMA integrity_check").scalars():
+                for line in problem.splitlines() if problem != "ok" else ():
+                    yield f"The database file is corrupt: {line}. Restore a backup."
+            for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+                yield f"Table {table}, row {row}: the row of {parent} that it belongs to is missing. Restore a backup."
+    except StoreCorrupt as error:
+        yield str(error)
+
+
+class _EpisodeCheck:
+    """Looks at one episode within one transaction, so that one that is being recorded is seen as a whole."""
+
+    def __init__(self, connection: Connection, key: int, checked: Checked) -> None:
+        self._connection = connection
+        self._key = key
+        self._checked = checked
+        self._row: AnyRow = connection.execute(
+            select(episodes, reward_configs.c.config.label("reward"), runs.c.uuid.label("run"))
+            .outerjoin(reward_configs, reward_configs.c.hash == episodes.c.config_hash)
+            .outerjoin(runs, runs.c.id == episodes.c.run_id)
+            .where(episodes.c.id == key)
+        ).one()
+        self._name = f"episode {self._row.uuid}"
+
+    def findings(self) -> Iterator[str]:
+        parts = (self._of_the_row, self._of_the_decisions, self._of_the_start_and_scenes, self._of_the_pack)
+        for part in parts:
+            try:
+                yield from part()
+            except (StoreCorrupt, StoreTooNew) as error:
+                yield str(error)
+
+    def _problem(self, text: str) -> str:
+        return f"{self._name.capitalize()}: {text}. {_WHAT_TO_DO}"
+
+    def _rows(self, query: AnySelect) -> Iterator[AnyRow]:
+        yield from self._connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE))
+
+    def _of_the_row(self) -> Iterator[str]:
+        row = self._row
+        if row.status not in {status.value for status in EpisodeStatus}:
+            yield self._problem(f"its status {quoted(row.status)} is unknown")
+        if row.run is None:
+            yield self._problem("its run is missing")
+        if row.reward is None:
+            yield self._problem("its reward configuration is missing")
+        else:
+            read_spec(row.spec, row.reward, f"The specification of {self._name}")
+        query: AnySelect = select(episode_achievements.c.name).where(episode_achievements.c.episode_id == self._key)
+        names = [unlock.name for unlock in self._rows(query)]
+        if unknown := [name for name in names if name not in ACHIEVEMENTS]:
+            yield self._problem(f"the achievements {join([quoted(name) for name in unknown])} are unknown")
+        yield from self._count("n_achievements", len(names))
+
+    def _count(self, column: str, expected: float) -> Iterator[str]:
+        stored = getattr(self._row, column)
+        if not _agree(stored, expected):
+            yield self._problem(f"its {column} is {quoted(stored)} and its rows add up to {expected:g}")
+
+    # ------------------------------------------------------------------------------------------------ decisions
+
+    def _of_the_decisions(self) -> Iterator[str]:
+        count = steps = n_parts = 0
+        env_return = shaped_return = 0.0
+        dictionary: Dictionary | None = None
+        for row, components in self._decisions():
+            self._checked.decisions += 1
+            what = f"Decision {row.idx} of {self._name}"
+            if row.idx != count:
+                yield self._problem(f"decision {row.idx} follows where decision {count} belongs")
+            if row.step_start != steps or row.step_end < row.step_start:
+                yield self._problem(f"decision {row.idx} has steps {row.step_start} to {row.step_end} after {steps}")
+            count, steps = row.idx + 1, row.step_end
+            env_return += row.env_reward
+            shaped_return += row.reward
+            yield from self._names(row, components)
+            if row.blob is None:
+                yield self._problem(f"the content of decision {row.idx} is missing")
+            if row.blob is None or (row.idx and dictionary is None):  # the first one is needed to unpack the others
+                continue
+            try:
+                text = decompress(row.blob, what, dictionary)
+                dictionary = dictionary or Dictionary(text)
+                payload = decode_payload(text, what)
+            except (StoreCorrupt, StoreTooNew) as error:
+                yield str(error)
+                continue
+            yield from self._content(row, components, payload)
+            ends = (end for spans in payload.request_parts.values() for _, end in spans)
+            n_parts = max(n_parts, *ends, 0)
+        yield from self._count("n_decisions", count)
+        yield from self._count("n_steps", steps)
+        yield from self._count("env_return", env_return)
+        yield from self._count("shaped_return", shaped_return)
+        yield from self._messages(n_parts)
+
+    def _decisions(self) -> Iterator[tuple[AnyRow, list[AnyRow]]]:
+        """Each decision with its payload and its reward components, in order."""
+        names = ("id", "idx", "step_start", "step_end", "env_reward", "reward", "actions", "unlocked")
+        query: AnySelect = (
+            select(*(decisions.c[name] for name in names), decision_payloads.c.blob)
+            .outerjoin(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)
+            .where(decisions.c.episode_id == self._key)
+            .order_by(decisions.c.idx)
+        )
+        result = self._connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE))
+        for rows in result.partitions():
+            components = self._components([row.id for row in rows])
+            for row in rows:
+                yield row, components[row.id]
+
+    def _components(self, decision_ids: list[int]) -> dict[int, list[AnyRow]]:
+        query = (
+            select(reward_components, component_types.c.kind, component_types.c.name)
+            .outerjoin(component_types, component_types.c.id == reward_components.c.type_id)
+            .where(reward_components.c.decision_id.in_(decision_ids))
+            .order_by(reward_components.c.decision_id, reward_components.c.k)
+        )
+        found = defaultdict[int, list[AnyRow]](list)
+        for row in self._connection.execute(query):
+            found[row.decision_id].append(row)
+        return found
+
+    def _names(self, row: AnyRow, components: list[AnyRow]) -> Iterator[str]:
+        if unknown := sorted(set(row.actions.split()) - set(ACTIONS)):
+            yield self._problem(f"decision {row.idx} has the unknown {_listed(unknown, 'action')}")
+        achievements = set((row.unlocked or "").split())
+        achievements |= {component.name for component in components if component.kind in _NAMED}
+        if unknown := sorted(achievements - set(ACHIEVEMENTS)):
+            yield self._problem(f"decision {row.idx} has the unknown {_listed(unknown, 'achievement')}")
+        if [component.k for component in components] != list(range(len(components))):
+            yield self._problem(f"a reward component of decision {row.idx} is missing")
+
+    def _content(self, row: AnyRow, components: list[AnyRow], payload: Payload) -> Iterator[str]:
+        if len(payload.steps) != row.step_end - row.step_start:
+            yield self._problem(
+                f"decision {row.idx} has {row.step_end - row.step_start} steps and its content {len(payload.steps)}"
+            )
+        if " ".join(step.action for step in payload.steps) != row.actions:
+            yield self._problem(f"the actions of decision {row.idx} are not those of its content")
+        reward = payload.effective_lambda * math.fsum(component.value for component in components)
+        if not _agree(row.reward, reward):
+            yield self._problem(
+                f"the reward of decision {row.idx} is {quoted(row.reward)} and lambda times the sum of its components "
+                f"is {reward:g}"
+            )
+        env_reward = math.fsum(step.env_reward for step in payload.steps)
+        if not _agree(row.env_reward, env_reward):
+            yield self._problem(
+                f"the environment reward of decision {row.idx} is {quoted(row.env_reward)} and that of its steps "
+                f"{env_reward:g}"
+            )
+
+    def _messages(self, n_needed: int) -> Iterator[str]:
+        """The parts of model requests, of which `n_needed` are referred to."""
+        query: AnySelect = (
+            select(request_parts.c.idx, request_parts.c.blob)
+            .where(request_parts.c.episode_id == self._key)
+            .order_by(request_parts.c.idx)
+        )
+        count = 0
+        for row in self._rows(query):
+            count += 1
+            what = f"Message {row.idx} of {self._name}"
+            try:
+                from_json(decompress(row.blob, what), object, what)
+            except StoreCorrupt as error:
+                yield str(error)
+        if count < n_needed:
+            yield self._problem(f"{plural(n_needed - count, 'message')} of its model calls are missing")
+
+    # ------------------------------------------------------------------------------------------ scenes and pack
+
+    def _of_the_start_and_scenes(self) -> Iterator[str]:
+        start = self._connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == self._key))
+        if start is not None:
+            decode_start(start, f"The start of {self._name}")
+        expected = 0 if start is None else self._row.n_steps + 1
+        query: AnySelect = (
+            select(scene_chunks).where(scene_chunks.c.episode_id == self._key).order_by(scene_chunks.c.first)
+        )
+        count = 0
+        for row in self._rows(query):
+            what = f"Scenes {row.first} to {row.first + row.n - 1} of {self._name}"
+            try:
+                if row.first != count or len(read_packed(decompress(row.blob, what))) != row.n:
+                    yield self._problem(f"scenes {row.first} to {row.first + row.n - 1} do not follow on {count}")
+            except StoreCorrupt as error:
+                yield str(error)
+            except InvalidInput as error:
+                yield self._problem(f"scenes {row.first} to {row.first + row.n - 1} cannot be read ({error})")
+            count = row.first + row.n
+        if count != expected:
+            yield self._problem(f"it has {plural(count, 'scene')} instead of {expected:,}")
+
+    def _of_the_pack(self) -> Iterator[str]:
+        blob = self._connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == self._key))
+        facts = None if blob is None else unpack(blob, f"The reward facts of {self._name}")
+        if facts is not None and facts.n_decisions != self._row.n_decisions:
+            yield self._problem(
+                f"its reward facts are of {plural(facts.n_decisions, 'decision')} and it has {self._row.n_decisions:,}"
+            )
+
+
+def _agree(stored: Any, expected: float) -> bool:
+    return isinstance(stored, int | float) and math.isclose(stored, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _listed(names: Sequence[str], noun: str) -> str:
+    return f"{noun if len(names) == 1 else noun + 's'} {join([quoted(name) for name in names])}"
