@@ -1,4 +1,4 @@
-"""Statistics over many episodes, as the lab's "Across episodes" makes them: CPU time for 10,000 episodes.
+"""Statistics over many episodes, as the lab's "Policies" makes them: CPU time for 10,000 episodes.
 
 Goals: 2 s for scores, rates and means with their intervals (1,000 resamples of the seeds), 3 s for a rank correlation.
 """

@@ -23,7 +23,7 @@ def main() -> None:
         problem = follow_address(summary.id, track.frames)
         show_header(summary, track.model)
     except StoreError as error:
-        stop_with("The episode cannot be read", error)
+        stop_with("Cannot read this episode", error)
     if problem:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.text(problem)

@@ -27,7 +27,7 @@ WHAT_IF = "What if"
 VIEWS: dict[str, Callable[[Stored], None]] = {
     WHAT_IF: show_what_if,
     "Audit": show_audit,
-    "Across episodes": show_policies,
+    "Policies": show_policies,
 }
 
 _VIEW = "view"
@@ -76,14 +76,14 @@ def _view_picker() -> str:
 def _show_empty() -> None:
     _, middle, _ = st.columns([1, 2, 1])
     with middle, st.container(border=True):
-        st.subheader("Find out what your rewards really pay for", anchor=False)
+        st.subheader("See what your rewards pay for", anchor=False)
         st.text(
-            "The Lab scores everything that is stored under rewards that you edit, at once: who would have ranked "
-            "where, which decisions are responsible, and what a trainer would have made of it. Nothing is stored yet; "
-            "here is something to begin with."
+            "The Lab re-scores every stored episode under a reward configuration that you edit: how ranks change, "
+            "which decisions are responsible, and what a trainer would do. Nothing is stored yet; play the example to "
+            "begin."
         )
         offer_example("empty")
-        st.page_link("pages/launch.py", label="Or choose seeds and players yourself: Launch →")
+        st.page_link("pages/launch.py", label="Or choose seeds and a policy yourself: Launch →")
 
 
 main()

@@ -82,7 +82,7 @@ def main() -> None:
             key=f"{PREFIX}episodes",
             step=1,
             persist_state="session",
-            help="Each has a policy seed of its own, derived from the seed and its place, so it can be repeated.",
+            help="Each gets its own policy seed, derived from the seed and its index, so it can be repeated.",
         )
         episodes_place = st.container()
         name = st.text_input("Name", key=keep("name", ""), persist_state="session", placeholder="optional")
@@ -91,11 +91,11 @@ def main() -> None:
     with left:
         st.title("Launch", anchor=False)
         troubles_place = st.container()
-        seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Caps and world"])
+        seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Limits and world"])
     with limits_tab:
         place = st.container()
         limits, on_done = limits_form()
-        check("Caps and world", place, lambda: checked_limits(limits))
+        check("Limits and world", place, lambda: checked_limits(limits))
         st.divider()
         env = _checked_world(check, place)
     with policy_tab:
@@ -149,18 +149,18 @@ def _seeds_field(check: _Check) -> tuple[int, ...] | None:
         key=SEEDS_KEY,
         persist_state="session",
         placeholder="0-9, 42",
-        help="Numbers and ranges. A tick on a world adds its seed here, and taking the tick away takes it out.",
+        help="Numbers and ranges. Ticking a world adds its seed; unticking removes it.",
     )
     place = st.container()
     if not text.strip():
-        place.caption("None is picked yet. Tick worlds, or type some here: 0-9, 42.")
+        place.caption("No seeds yet. Tick worlds, or type some: 0-9, 42.")
         return None
     return check("Seeds", place, lambda: parse_seeds(text))
 
 
 def _checked_world(check: _Check, place: DeltaGenerator) -> EnvConfig | None:
     given = world_form()
-    env = check("Caps and world", place, lambda: checked_config(given.area, given.view, given.length))
+    env = check("Limits and world", place, lambda: checked_config(given.area, given.view, given.length))
     if env and (sentence := _too_small(env)):
         place.warning(sentence)
     return env
@@ -171,7 +171,7 @@ def _reward_start() -> None:
     picker, lab = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with picker:
         name = start_picker(LAUNCH, saved)
-    lab.page_link("pages/lab.py", label="Try rewards on what is stored: Lab →")
+    lab.page_link("pages/lab.py", label="Try rewards on stored episodes: Lab →")
     if name:
         st.caption(escape(described(saved[name])))
 
@@ -181,8 +181,8 @@ def _too_small(env: EnvConfig) -> str:
     if width >= columns and height >= rows:
         return ""
     return (
-        f"This world of {width} × {height} cells is smaller than what the player sees at once, {columns} × {rows} "
-        "cells. What lies beyond its edge is drawn gray."
+        f"This world of {width} × {height} cells is smaller than the view, {columns} × {rows} "
+        "cells. Cells outside it are drawn gray."
     )
 
 
@@ -196,8 +196,8 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
     seeds = f"{len(plan.seeds)} seed{'s' if len(plan.seeds) > 1 else ''} × {plan.episodes_per_seed}"
     rows = [
         ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
-        ("Steps, at most", number(count * _most_steps(plan))),
-        ("Decisions, at most", number(count * plan.limits.max_decisions)),
+        ("Max steps", number(count * _most_steps(plan))),
+        ("Max decisions", number(count * plan.limits.max_decisions)),
         ("Reward", reward_in_words(plan.reward)),
         ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
     ]
@@ -210,7 +210,7 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
         said, what_from = estimate_notes(plan, *estimated)
         st.caption(said, help=what_from)
     duration, basis = _duration(plan, count)
-    st.caption(duration or "How long it takes is not known yet.", help=basis)
+    st.caption(duration or "No time estimate yet.", help=basis)
 
 
 def _most_steps(plan: LaunchPlan) -> int:
@@ -225,7 +225,7 @@ def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
     pace = pace_of(store().episodes(over, limit=_PACE_EPISODES).rows)
     if pace is None:
-        return "", f"No {label} episode has been stored yet to go by. {at_once} run at once."
+        return "", f"No {label} episode is stored yet. {at_once} run at once."
     longest = longest_s(
         pace,
         rollouts=rollouts,

@@ -33,7 +33,7 @@ def main() -> None:
     try:
         track = episode_data_of(store(), summary)
     except StoreError as error:
-        stop_with("The episode cannot be read", error)
+        stop_with("Cannot read this episode", error)
     problem = follow_address(summary.id, track.frames)
     if track.player is None:
         st.subheader("Nothing to present", anchor=False)

@@ -61,7 +61,7 @@ def main() -> None:
     st.query_params["id"] = run.id
     trouble: CraftscopeError | None = st.session_state.pop(_TROUBLE, None)
     if trouble is not None:
-        stop_with("The run cannot be followed", trouble)
+        stop_with("Cannot show this run", trouble)
     _show_header(run, rows, damaged)
     live = st.container()
     active = any(not row.status.is_over for row in rows)
@@ -137,7 +137,7 @@ def _launched(run: RunSummary) -> int:
 def _show_unknown(error: UnknownEpisode) -> None:
     st.title("Run", anchor=False)
     st.error(escape(str(error)))
-    st.page_link("pages/run.py", label="See the newest runs")
+    st.page_link("pages/run.py", label="Newest runs")
 
 
 def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], damaged: tuple[Unreadable, ...]) -> None:
@@ -178,7 +178,7 @@ def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
         f"**{escape(one_line(seeds_text(_seeds(rows)), _MAX_NAME_LENGTH))}**",
         f"reward **{shaping}**, {scale}" if reward.is_active else "reward shaping off",
         f"at most {number(spec.limits.max_steps)} steps and {number(spec.limits.max_decisions)} decisions",
-        "goes on in the next world" if spec.on_done is OnDone.RESET else "stops when its world ends",
+        "continues in the next world" if spec.on_done is OnDone.RESET else "stops when the world ends",
         *([f"world {spec.env.area[0]} × {spec.env.area[1]}"] if spec.env.area != EnvConfig().area else ()),
     ]
 
@@ -233,7 +233,7 @@ def _draw(run_id: str, was_active: bool) -> bool:
     rows = store().run_episodes(run_id)
     if not rows:
         st.info(
-            "None of its episodes can be read."
+            "No episode of this run can be read."
             if store().unreadable_episodes(run_id)
             else "All episodes of this run have been deleted."
         )

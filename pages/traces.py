@@ -61,11 +61,11 @@ def _show_totals(totals: Totals) -> None:
         ("Queued", number(totals.queued), ""),
         ("Steps", number(totals.steps), ""),
         ("Mean achievements", _or_na(totals.mean_achievements, 1), f"Of {len(ACHIEVEMENTS)}, {_OVER}"),
-        ("Mean env return", _signed_or_na(totals.mean_env_return), f"What Crafter itself paid, {_OVER}"),
+        ("Mean env return", _signed_or_na(totals.mean_env_return), f"Crafter's own rewards, {_OVER}"),
         (
             "Mean shaped return",
             _signed_or_na(totals.mean_shaped_return),
-            f"What the reward configuration paid, {_OVER}",
+            f"Shaped rewards, {_OVER}",
         ),
     ]
     with st.container(key="trace-totals"):
@@ -85,7 +85,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
     cursors: list[str | None] = st.session_state.setdefault(f"trace_cursors:{chosen!r}", [None])
     page = store().episodes(chosen, cursor=cursors[-1], limit=_PAGE_SIZE)
     if not page.rows and not page.unreadable and len(cursors) == 1:
-        st.info("No stored episode fits these filters. Loosen one of them, or clear them all.")
+        st.info("No stored episode fits these filters. Loosen one, or clear all filters.")
         return
     event = st.dataframe(
         _table(page.rows),
@@ -167,10 +167,10 @@ _COLUMNS = {
         "Achievements", min_value=0, max_value=len(ACHIEVEMENTS), format="%d / 22", width=98
     ),
     "env_return": st.column_config.NumberColumn(
-        "Env return", width=78, alignment="left", help="Sum of what Crafter itself paid"
+        "Env return", width=78, alignment="left", help="Sum of Crafter's own rewards"
     ),
     "shaped_return": st.column_config.NumberColumn(
-        "Shaped return", width=98, alignment="left", help="Sum of what the reward configuration paid"
+        "Shaped return", width=98, alignment="left", help="Sum of the shaped rewards"
     ),
     "strategy": st.column_config.TextColumn("Reward"),
     "steps": st.column_config.NumberColumn("Steps", width=58, alignment="left"),
@@ -214,7 +214,9 @@ def _show_detail(row: EpisodeSummary) -> None:
     name = one_line(run.name, _MAX_NAME_LENGTH) if run and run.name else short_id(row.run_id)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
         st.page_link("pages/run.py", label=f"Run: {escape(name)}", query_params={"id": row.run_id}, width="content")
-        ended = f"Ended: {reason_in_words(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Not over yet"
+        ended = (
+            f"Ended: {reason_in_words(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Still running"
+        )
         scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
         facts = (
             ended,
@@ -249,7 +251,7 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
                 st.error(escape(str(error)))
                 return
             st.rerun()
-        if st.button("Keep it" if len(selected) == 1 else "Keep them", key="cancel_delete"):
+        if st.button("Keep it" if len(selected) == 1 else "Cancel", key="cancel_delete"):
             st.rerun()
 
 

@@ -55,7 +55,7 @@ def test_an_empty_dashboard_offers_samples(open_page: OpenPage, dashboard: Dashb
     page = open_page()
     page.goto(dashboard.url)
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible(timeout=WAIT_MS)
-    expect(page.get_by_role("button", name="Run three sample episodes")).to_be_visible()
+    expect(page.get_by_role("button", name="Play three sample episodes")).to_be_visible()
 
 
 def test_a_scripted_episode_on_seed_42_is_launched_and_seen_to_finish(

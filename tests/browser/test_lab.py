@@ -62,7 +62,7 @@ def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(open_
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     _type_into_the_table(page, row=2, text="0")
-    expect(page.get_by_text("Changed: collect drink, each time pays: 0.06 → 0.")).to_be_visible()
+    expect(page.get_by_text("Changed: collect drink, weight per repeat: 0.06 → 0.")).to_be_visible()
     expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible()
     expect(page.get_by_role("spinbutton", name="collect drink, each time")).to_have_value("0")
 
@@ -75,7 +75,7 @@ def test_cells_that_are_edited_quickly_are_all_kept(open_page: OpenPage, stored:
     settle(page)
     canvas = page.locator(".st-key-lab-panel canvas[data-testid='data-grid-canvas']").first
     _type_into_the_table(page, row=0, text="1.5")  # the browser fetches the field of a cell with the first one
-    expect(page.get_by_text("Changed: collect coal, each time pays")).to_be_visible()
+    expect(page.get_by_text("Changed: collect coal, weight per repeat")).to_be_visible()
     settle(page)
     canvas.evaluate("canvas => { canvas.dataset.isTheFirst = 'yes' }")
     place = canvas.bounding_box()
@@ -139,7 +139,7 @@ def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, st
     expect(popover.get_by_text(re.compile("^“weights.json” was not imported"))).to_be_visible(timeout=WAIT_MS)
     settle(page)
     popover.get_by_label("or paste it").fill('{"strategy": "consistent"}')
-    popover.get_by_role("button", name="Use what is pasted").click()
+    popover.get_by_role("button", name="Use pasted JSON").click()
     expect(page.get_by_text("Imported.")).to_be_visible(timeout=WAIT_MS)
     expect(popover).to_be_hidden()
 
@@ -312,7 +312,7 @@ def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPa
     page.reload()
     expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible(timeout=WAIT_MS)
     expect(drink).to_have_value("0", timeout=WAIT_MS)
-    expect(page.get_by_text("The two differ in: collect drink, each time pays")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("The two differ in: collect drink, weight per repeat")).to_be_visible(timeout=WAIT_MS)
     page.get_by_role("button", name="Clear filters").wait_for(timeout=WAIT_MS)
     settle(page)
     page.get_by_text("Audit", exact=True).click()

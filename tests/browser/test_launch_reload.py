@@ -36,7 +36,7 @@ def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: 
     settle(page)
     drink.fill("0")
     drink.press("Enter")
-    expect(page.get_by_text("Changed: collect drink, each time pays: 0.06 → 0.")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Changed: collect drink, weight per repeat: 0.06 → 0.")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     page.get_by_role("button", name="Launch →").click()
     launched = page.locator(".cs-summary code")

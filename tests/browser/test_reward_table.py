@@ -44,7 +44,7 @@ def lab(open_page: OpenPage, stored: Dashboard) -> Page:
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     warm_up(page, "lab-panel")
-    expect(page.get_by_text("Changed: collect diamond, each time pays")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Changed: collect diamond, weight per repeat")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     return page
 
@@ -110,7 +110,7 @@ def test_an_edit_is_kept_by_whoever_leaves_at_once(lab: Page):
     expect(lab.get_by_role("heading", name="Traces")).to_be_visible(timeout=WAIT_MS)
     settle(lab)
     lab.get_by_role("link", name="Lab", exact=True).click()
-    expect(lab.get_by_text(re.compile("^Changed: collect coal, each time pays: 0.12 → 6"))).to_be_visible(
+    expect(lab.get_by_text(re.compile("^Changed: collect coal, weight per repeat: 0.12 → 6"))).to_be_visible(
         timeout=WAIT_MS
     )
 

@@ -137,7 +137,7 @@ def test_published_rows_stand_beside_with_their_protocol(recorded: TraceStore, a
 
 def test_what_was_not_played_alike_is_said_and_the_common_seeds_are_one_click_away(recorded: TraceStore, app: Path):
     at = opened(app)
-    assert "Not everything here was played alike: seeds" in at.warning[0].value.replace("\\", "")
+    assert "Different settings: seeds" in at.warning[0].value.replace("\\", "")
     assert "Seeds: scripted 2, random 1; 1 in common" in said(at)
     button(at, "across_common").click().run()
     assert at.query_params["across_seeds"] == "42"
@@ -159,7 +159,7 @@ def test_other_rewards_and_caps_are_said_with_who_has_them(recorded: TraceStore,
     run_rollout(spec, episode_id="d" * 32, run_id="e" * 32, recorder_for=lambda episode: recorded.recorder(episode.id))
     at = opened(app)
     title = at.warning[0].value.replace("\\", "")
-    assert all(aspect in title for aspect in ("reward configuration", "step cap", "policy settings", "seeds"))
+    assert all(aspect in title for aspect in ("reward configuration", "step limit", "policy settings", "seeds"))
     assert "Consistent, λ 0.5 (random 1 episode)" in said(at)
     assert "Step cap: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
     assert "Stored here: caps from 20 to 60 steps, or death" in said(at)

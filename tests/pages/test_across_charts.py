@@ -251,13 +251,13 @@ def test_what_differs_is_a_line_and_a_sentence_each():
     found = [
         Difference("reward configuration", (("a" * 16, {"x": 2, "y": 1}), ("b" * 16, {"y": 1}))),
         Difference("world's area", (((64, 64), {"x": 2}), ((32, 32), {"y": 2}))),
-        Difference("time cap", ((3_600.0, {"x": 2}), (1.5, {"y": 2}))),
+        Difference("time limit", ((3_600.0, {"x": 2}), (1.5, {"y": 2}))),
         Difference("ended early", ((False, {"x": 2}), (True, {"y": 1}))),
         Difference("policy settings", (((("model", "m" * 500),), {"x": 1}), ((("model", "n"),), {"x": 1}))),
     ]
     overlap = SeedOverlap({"x": (1, 2), "y": (2,)}, (2,))
     title = unfair_title(found, overlap)
-    assert title.startswith("Not everything here was played alike: reward configuration, world's area, time cap")
+    assert title.startswith("Different settings: reward configuration, world's area, time cap")
     assert title.endswith("seeds. Some episodes were cut short.")
     reward, area, time_cap, early, settings, seeds = unfair_sentences(found, overlap, {"a" * 16: RewardConfig()})
     assert reward.startswith("Reward configuration: aaaaaaaa: ")

@@ -85,7 +85,7 @@ def test_a_run_names_it_and_does_not_count_it_as_deleted(damaged: Path):
 
 def test_a_run_of_which_nothing_can_be_read_says_so(damaged: Path):
     change(damaged, "UPDATE episodes SET n_steps = 'many'")
-    assert "None of its episodes can be read" in said(opened("run", id="run-of-three"))
+    assert "No episode of this run can be read" in said(opened("run", id="run-of-three"))
 
 
 @pytest.mark.parametrize("column", ["name", "config", "created_at"])
@@ -106,7 +106,7 @@ def test_the_lab_counts_the_others_and_names_it(damaged: Path):
     assert f"{LOST}: Episode {LOST}" in said(at)
 
 
-@pytest.mark.parametrize("view", ["Audit", "Across episodes"])
+@pytest.mark.parametrize("view", ["Audit", "Policies"])
 def test_the_other_views_of_the_lab_go_on(damaged: Path, view: str):
     assert "1 cannot be read" in popovers(opened("lab", view=view))
 
@@ -129,7 +129,7 @@ def test_an_unlock_that_is_damaged_is_named_where_unlock_times_are_shown(damaged
         "UPDATE OR REPLACE episode_achievements SET step = 'late' "
         "WHERE episode_id = (SELECT id FROM episodes WHERE uuid = 'honest01')",
     )
-    at = opened("lab", view="Across episodes", across_section="Unlock times")
+    at = opened("lab", view="Policies", across_section="Unlock times")
     assert popovers(at).count("1 cannot be read") == 2
     assert "honest01: " in said(at)
 
@@ -187,13 +187,13 @@ def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceSt
     at = opened("lab")
     assert "2 that made no decision are left out" in said(at)
     assert "No episode that could be scored is stored" in said(at)
-    assert "No episode is over yet" not in said(at)
+    assert "No episode has finished yet" not in said(at)
     idle.close()
 
 
 def test_the_comparison_names_whose_they_are(idle: TraceStore):
     record_changes(idle, "honest01", HONEST, minutes=1)
-    at = opened("lab", view="Across episodes")
+    at = opened("lab", view="Policies")
     sentence = "1 episode by 1 policy. Of all that is stored, 2 made no decision and are left out: 2 of random"
     assert sentence in said(at)
     idle.close()

@@ -226,7 +226,7 @@ def test_an_episode_deleted_while_its_page_stands_is_a_sentence(recorded: TraceS
     recorded.delete_episodes([SCRIPTED])
     at.run()
     assert not at.exception
-    assert "This cannot be read any more" in [subheader.value for subheader in at.subheader]
+    assert "Cannot read this" in [subheader.value for subheader in at.subheader]
 
 
 def standing_page(summary, tab: str) -> None:
@@ -294,7 +294,7 @@ def test_a_failed_episode_says_what_went_wrong(hostile: str):
 def test_a_queued_episode_waits(empty: TraceStore):
     queued = only_queued(empty, spec_of())
     at = opened(id=queued.id)
-    assert any("waits for a worker" in caption.value for caption in at.caption)
+    assert any("Waiting for a worker" in caption.value for caption in at.caption)
     assert any("has not made a decision yet" in text for text in texts(at))
 
 

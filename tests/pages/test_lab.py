@@ -116,7 +116,7 @@ def test_one_number_swaps_the_pair(pair: TraceStore):
     assert (row["first"], row["second"]) == ("farmer farmed01", "scripted honest01")
     assert row["first_returns"].startswith("+7.12 → +1.00")
     assert "Swapped: farmer farmed01" in said(at)
-    assert "Changed:** collect drink, each time pays: 0.06 → 0." in said(at)
+    assert "Changed:** collect drink, weight per repeat: 0.06 → 0." in said(at)
 
 
 def test_the_decisions_that_change_are_named_with_their_parts_and_a_link_to_their_frames(pair: TraceStore):
@@ -182,7 +182,7 @@ def test_the_fields_under_a_pair_say_what_the_table_says_after_they_were_away(pa
     assert drink(at).value == 0.06
     assert "Changed:" not in said(at)
     clean(drink(at).set_value(0.5).run())
-    assert "Changed:** collect drink, each time pays: 0.06 → 0.5." in said(at)
+    assert "Changed:** collect drink, weight per repeat: 0.06 → 0.5." in said(at)
     clean(button(at, "lab_undo").click().run())
     assert drink(at).value == 0.06  # and not what was typed when it said so before
 
@@ -262,7 +262,7 @@ def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
         run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
         store.create_run(replace(run, name=f"Lab example: {player}"))
     at = opened()
-    assert "The example is being played: 0 of 4 episodes are over" in said(at)
+    assert "Playing the example: 0 of 4 episodes are over" in said(at)
     assert "No two episodes here" not in said(at)
     assert "lab_example_pairs" not in {b.key for b in at.button}
 
@@ -321,7 +321,7 @@ def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
 
 @pytest.mark.parametrize(
     ("asked", "answer"),
-    [("", "Give an episode's id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is not over yet")],
+    [("", "Give an episode's id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")],
 )
 def test_an_episode_that_cannot_be_scored_is_said(pair: TraceStore, asked: str, answer: str):
     pair.create_run(make_run("waiting", ["waiting01"]))
@@ -370,7 +370,7 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     assert pair.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
     assert "Saved as “no pay for drinking”. The returns of 2 episodes are kept with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
-    assert "**Other than the defaults:** collect drink, each time pays: 0.06 → 0." in said(at)
+    assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in said(at)
     assert "**1** of 1 pair in the same world swaps its order" in said(at)  # held against play it is a change still
     assert "Nothing is changed" not in said(at)
     assert pair.episode("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
@@ -386,7 +386,7 @@ def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytes
     at.checkbox(key="lab_save_returns").check()
     clean(button(at, "lab_save").click().run())
     (trouble,) = popover(at, "Save…").error
-    assert trouble.value.replace("\\", "") == "It was not saved: It fails."
+    assert trouble.value.replace("\\", "") == "Not saved: It fails."
     assert pair.saved_rewards() == ()
 
 
@@ -399,7 +399,7 @@ def test_returns_that_cannot_be_kept_do_not_make_a_save_fail(pair: TraceStore, m
     at.text_input(key="lab_save_name").set_value("mine")
     at.checkbox(key="lab_save_returns").check()
     clean(button(at, "lab_save").click().run())
-    assert "Saved as “mine”. The returns are not kept with it: The database is busy." in said(at)
+    assert "Saved as “mine”. The returns were not stored: The database is busy." in said(at)
     assert [saved.name for saved in pair.saved_rewards()] == ["mine"]
 
 
@@ -453,7 +453,7 @@ def test_saved_rewards_are_started_from_compared_with_and_deleted(pair: TraceSto
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
     clean(at.selectbox(key="lab_compare_with").set_value("saved:defaults again").run())
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
-    assert "The two differ in: collect drink, each time pays: 0.06 → 0" in said(at)
+    assert "The two differ in: collect drink, weight per repeat: 0.06 → 0" in said(at)
     clean(at.selectbox(key="lab_compare_with").set_value(f"saved:{name}").run())
     assert metrics(at)["Pairs"] == ("0", "of 1 swap")
     clean(button(at, "lab_forget").click().run())
@@ -553,7 +553,7 @@ def test_a_link_holds_the_comparison(pair: TraceStore):
     pair.save_reward("mine", RewardConfig("per_achievement", weights={"eat_cow": 3.0}))
     at = opened(rewards=to_changes(NO_DRINK), against="saved:mine")
     (differ,) = [line for line in said(at).splitlines() if line.startswith("The two differ in")]
-    assert differ == "The two differ in: eat cow, unlock pays: 3 → 1; collect drink, each time pays: 0.06 → 0"
+    assert differ == "The two differ in: eat cow, unlock weight: 3 → 1; collect drink, weight per repeat: 0.06 → 0"
     assert at.selectbox(key="lab_start").value == "link"
     assert at.selectbox(key="lab_compare_with").value == "saved:mine"
 
@@ -620,7 +620,7 @@ def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: Tra
     at = opened(against="saved:mine")
     pair.forget_reward("mine")
     at = clean(at.run())
-    assert "“mine” has been deleted meanwhile. What follows is held against what was paid in play." in said(at)
+    assert "“mine” was deleted. The results compare with the rewards as played." in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
 
 
@@ -656,7 +656,7 @@ def test_the_tab_of_the_results_is_in_the_address(pair: TraceStore):
     assert "The pair on seed" not in said(at)
 
 
-@pytest.mark.parametrize("view", ["What if", "Across episodes"])
+@pytest.mark.parametrize("view", ["What if", "Policies"])
 def test_returns_that_cannot_be_compared_are_said_and_the_rest_of_the_page_stays(
     pair: TraceStore, monkeypatch: pytest.MonkeyPatch, view: str
 ):

@@ -176,9 +176,9 @@ def test_a_hostile_link_is_said_and_the_defaults_stand(stored: TraceStore):
     for part in ("The link's rewards cannot be used: ", 'The link\'s "farmer.farm" is "![x]', '"farmer.max_actions"'):
         assert any(part in sentence for sentence in unescaped)
     for name in ("farmer.seeds", "llm.base_url"):
-        assert f'The link\'s "{name}" is nothing that a link can set.' in unescaped
+        assert f'The link\'s "{name}" is not a setting of this form.' in unescaped
     assert any('"max_actions" is "0"' in sentence for sentence in unescaped)
-    assert any('"budget_usd" is "-1"' in s and s.endswith("It was left empty.") for s in unescaped)
+    assert any('"budget_usd" is "-1"' in s and s.endswith("It stays empty.") for s in unescaped)
     assert len(said) == 7
     assert RewardConfig(strategy="per_achievement").config_hash in summary(at)
     assert at.selectbox(key="launch_param_farmer_farm").value == "water"

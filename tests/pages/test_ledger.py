@@ -116,7 +116,7 @@ def test_an_episode_that_paid_nothing_says_so(recorded: TraceStore):
     tampered(recorded, "DELETE FROM reward_components")
     tampered(recorded, "UPDATE decisions SET reward = 0")
     for view in ("Table", "Heat map", "Curves"):
-        assert "No component paid anything in this episode." in texts(on_ledger(view))
+        assert "No component paid in this episode." in texts(on_ledger(view))
 
 
 def test_names_from_a_trace_are_never_read_as_markdown(recorded: TraceStore):
@@ -263,8 +263,8 @@ def test_the_environment_stands_on_its_own_axis_in_every_figure():
     assert bars.yaxis == "y2"
     assert all(trace.yaxis != "y2" for trace in others)
     lines = traces(curves(ledger, env, ReturnToGo(return_to_go(ledger.totals), return_to_go(env)), 3, "light"))
-    assert [line.name for line in lines if line.yaxis == "y3"] == ["environment", "environment, to go"]
-    assert [line.name for line in lines if line.yaxis == "y2"] == ["shaped, to go"]
+    assert [line.name for line in lines if line.yaxis == "y3"] == ["environment", "environment return-to-go"]
+    assert [line.name for line in lines if line.yaxis == "y2"] == ["shaped return-to-go"]
 
 
 def test_curves_end_at_their_sums_and_all_of_them_at_the_return():

@@ -165,7 +165,7 @@ def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection
     (warning,) = at.warning
     said = warning.value.replace("\\", "")
     assert 'The link\'s "profile" is "*gone*": there is no connection profile of that name any more' in said
-    assert said.endswith("It was left empty.")
+    assert said.endswith("It stays empty.")
     assert connection(at) == ("", "", "")
     assert at.button(key="launch_now").disabled
     assert "profile" not in link(at)

@@ -124,7 +124,7 @@ def test_the_messages_are_compared_with_the_newest_call_before_whichever_decisio
     with TraceStore.from_settings(load_settings()) as store:
         store.create_run(make_run(RUN, [EPISODE]))
         record_episode(store, EPISODE, 6)  # every other decision asks a model, the second one first
-    assert "No model was asked for this decision." in texts(opened_at(0))
+    assert "No model was called for this decision." in texts(opened_at(0))
     first = captions(opened_at(1))
     assert "2 messages, the first question of this episode (no decision before asked a model)" in first
     second = captions(opened_at(3))

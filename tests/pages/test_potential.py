@@ -99,7 +99,7 @@ def test_scenes_that_are_damaged_meanwhile_are_a_sentence_where_they_are_needed(
         connection.exec_driver_sql("UPDATE scene_chunks SET blob = x'00'")
     at.selectbox(key="potential").set_value("next_resource").run()
     assert not at.exception
-    assert "This cannot be read any more" in [subheader.value for subheader in at.subheader]
+    assert "Cannot read this" in [subheader.value for subheader in at.subheader]
     at.selectbox(key="potential").set_value("vitals").run()
     assert "Not based on this potential" in said(at)
 

@@ -209,7 +209,7 @@ def test_a_store_that_fails_while_a_run_is_followed_is_a_sentence_and_ends_the_p
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TraceStore, method, broken)
         at = opened("a" * 32)
-        assert "The run cannot be followed" in [subheader.value for subheader in at.subheader]
+        assert "Cannot show this run" in [subheader.value for subheader in at.subheader]
         assert "The disk is full." in [text.value for text in at.text]
         assert not at.metric  # nothing of the part that polls
     at.button(key="try_again").click().run()

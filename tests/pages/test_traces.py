@@ -122,7 +122,7 @@ def test_a_database_that_cannot_be_read_is_said_and_left_alone(data_dir: Path, d
     path.write_text(damage * 400)
     at = opened()
     if damage:
-        assert "The trace database is damaged" in [subheader.value for subheader in at.subheader]
+        assert "The trace database is corrupt" in [subheader.value for subheader in at.subheader]
         assert str(path) in " ".join(text.value for text in at.text)
         assert path.read_text() == damage * 400
     else:  # an empty file is what SQLite makes of a new database

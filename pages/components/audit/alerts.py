@@ -26,7 +26,7 @@ def show_alerts(found: Audited, show_span: ShowSpan, key: str) -> None:
         return
     if not found.alerts:
         looked = f"{number(len(EPISODE_RULES))} rules were looked at; they stand below."
-        st.caption(f"Nothing was found. {escape(one_line(found.why_none, _MAX_TEXT_LENGTH)) or looked}")
+        st.caption(f"No findings. {escape(one_line(found.why_none, _MAX_TEXT_LENGTH)) or looked}")
     for at, alert in enumerate(found.alerts):
         _show_alert(alert, show_span, f"{key}-{at}")
 

@@ -54,7 +54,7 @@ def show_thresholds(page: str) -> None:
                 for column, spec in zip(st.columns(_COLUMNS), row, strict=False):
                     with column:
                         param_field(_FORM, "audit", spec)
-        st.button("Back to the defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
+        st.button("Reset to defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
     keep_in_address(page, "thresholds", address)
     if changed:
         st.caption(f"{changed} of {len(_FIELDS)} thresholds {'is' if changed == 1 else 'are'} not at the default.")

@@ -41,7 +41,7 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
             continue
         number_of_call += 1
         _show_call(call, executed, cursor, _title(call, number_of_call, sent))
-    with st.expander("As it is stored"):
+    with st.expander("As stored"):
         show_json([asdict(call) for call in decision.tool_calls])
     with st.expander("What the policy was told"):
         told = decision.observation or "(nothing)"
@@ -86,7 +86,7 @@ def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title
             show_scrolled_text(call.reasoning)
     st.caption("Actions, in order")
     _show_actions(call, executed, cursor)
-    st.caption("As the policy sent it")
+    st.caption("As sent by the policy")
     called = safe_text(f"{call.name}({call.arguments})")
     is_long = len(called) > LONG
     st.code(called, language="json", wrap_lines=True, height=LONG_TEXT_PX if is_long else "content")
@@ -103,7 +103,7 @@ def show_json(value: Any) -> None:
 
 def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
     if not call.actions and not call.dropped:
-        st.text("It named no action.")
+        st.text("The call contains no action.")
         return
     with st.container(horizontal=True, gap="small"):
         for step in executed:
@@ -118,11 +118,11 @@ def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) ->
             st.badge(
                 f"✕ {_known(action)}",
                 color="orange",
-                help="Valid, but not executed: the episode ended or a cap was reached first.",
+                help="Valid, but not executed: the episode ended or a limit was reached first.",
             )
     if len(call.actions) > len(executed):
         rest = safe_text(", ".join(call.actions[len(executed) :]), 500)
-        st.text(f"✕ not executed: {rest} (the episode ended or a cap cut in)")
+        st.text(f"✕ not executed: {rest} (the episode ended or a limit was reached)")
     for dropped in call.dropped:
         st.text(f"✕ dropped: {safe_text(dropped.name, 200)} ({safe_text(dropped.reason, 500)})")
 
@@ -130,10 +130,10 @@ def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) ->
 def _played(step: Step, cursor: Cursor) -> tuple[str, Literal["green", "gray"], str]:
     """A step's mark, its colour, and where it stands from the frame that is shown."""
     if cursor.step is None or step.index > cursor.step:
-        return "·", "gray", "executed after the frame that is shown"
+        return "·", "gray", "executed after this frame"
     if step.index == cursor.step:
-        return "▶", "green", "executed just now: it led to the frame that is shown"
-    return "✓", "gray", "executed before the frame that is shown"
+        return "▶", "green", "just executed: it led to this frame"
+    return "✓", "gray", "executed before this frame"
 
 
 def _known(action: str) -> str:

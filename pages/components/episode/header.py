@@ -27,8 +27,8 @@ _FOLLOW_EVERY_S = 2.0
 _MAX_NAME_LENGTH = 40
 _MAX_REASON_LENGTH = 160
 _ERROR_PX = 96  # above the player: it must not be pushed out of the window
-_REPLAY_HELP = "Simulate seed and actions again, and compare the digest of every state with the stored one"
-_FOLLOW_HELP = "Show new decisions as they come and go to the newest one, until you go to another one yourself"
+_REPLAY_HELP = "Simulate the seed and actions again and compare the digest of every state with the stored one"
+_FOLLOW_HELP = "Follow the newest decision until you move to another one"
 _STYLE = """
 <style>
 [data-testid="stMainBlockContainer"] { padding: 3.75rem 2rem 2rem; }
@@ -80,7 +80,7 @@ def _show_badges(summary: EpisodeSummary) -> None:
     st.badge(label, color=colour)  # pyright: ignore[reportArgumentType]
     st.badge(f"seed {summary.seed}", color="gray")
     if summary.world_episode != 1:
-        st.badge(f"world {summary.world_episode}", color="gray", help="Which world of this seed, the first is 1")
+        st.badge(f"world {summary.world_episode}", color="gray", help="Which world of this seed; 1 is the first")
     st.badge(
         escape(one_line(summary.policy, _MAX_NAME_LENGTH)),
         color="violet",
@@ -93,7 +93,7 @@ def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
     for label, neighbour, word in (("← Episode", earlier, "Previous"), ("Episode →", later, "Next")):
         if st.button(label, key=f"{word}-episode", disabled=neighbour is None, help=f"{word} episode of this run"):
             st.switch_page("pages/episode.py", query_params={"id": neighbour or ""})
-    if st.button("Present", key="present", help="For showing to others: the player and nothing else"):
+    if st.button("Present", key="present", help="Only the player, for showing to others"):
         frame = st.session_state.get(f"frame:{summary.id}", 0)
         st.switch_page("pages/present.py", query_params={"id": summary.id, "step": str(frame)})
     st.download_button(
@@ -130,8 +130,8 @@ def _show_examples(episode_id: str) -> None:
 def _show_figures(summary: EpisodeSummary) -> None:
     figures = [
         ("Achievements", f"{len(summary.achievements)} / {len(ACHIEVEMENTS)}", None),
-        ("Env return", signed(summary.env_return), "The sum of what Crafter itself paid"),
-        ("Shaped return", signed(summary.shaped_return), "The sum of what the reward configuration paid"),
+        ("Env return", signed(summary.env_return), "Sum of Crafter's own rewards"),
+        ("Shaped return", signed(summary.shaped_return), "Sum of the shaped rewards"),
         ("Steps", number(summary.n_steps), None),
         ("Decisions", number(summary.n_decisions), None),
         ("Took", _lasted(summary), None),
@@ -219,14 +219,14 @@ def _follow(shown: EpisodeSummary) -> None:
     if now.status != shown.status:
         st.rerun()
     if now.started_at is None:
-        st.caption("It waits for a worker and starts by itself.", width="content")
+        st.caption("Waiting for a worker. It starts by itself.", width="content")
         return
     if _is_followed(shown.id) and _wants_newer(shown, now):
         st.rerun()
     new = now.n_steps - shown.n_steps
     newer = f"{number(new)} of them newer than what is shown here" if new else "all of them shown here"
     st.caption(f"Running: {number(now.n_steps)} steps so far, {newer}.", width="content")
-    if st.button("Show them", key="show-newer", type="tertiary", disabled=not new):
+    if st.button("Load", key="show-newer", type="tertiary", disabled=not new):
         st.rerun()
     key = f"follow-{shown.id}"
     st.session_state[key] = _is_followed(shown.id)

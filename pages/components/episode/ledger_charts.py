@@ -177,9 +177,9 @@ def curves(ledger: Ledger, env_rewards: Floats, to_go: ReturnToGo, current: int,
     shaped, env = COLOURS["shaped"].on(theme), COLOURS["env"].on(theme)
     coming = "%{customdata} still to come from decision %{x} on"
     lines += [
-        _line(to_go.shaped, "shaped, to go", shaped, f"shaped: {coming}") | {"yaxis": "y2"},
+        _line(to_go.shaped, "shaped return-to-go", shaped, f"shaped: {coming}") | {"yaxis": "y2"},
         _curve(env_rewards, "environment", env) | {"yaxis": "y3"},
-        _line(to_go.env, "environment, to go", env, f"environment: {coming}", "dot") | {"yaxis": "y3"},
+        _line(to_go.env, "environment return-to-go", env, f"environment: {coming}", "dot") | {"yaxis": "y3"},
     ]
     return styled(
         lines,

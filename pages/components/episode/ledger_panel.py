@@ -56,7 +56,7 @@ def show_ledger(track: EpisodeData, current: int, episode_id: str) -> None:
         )
         _show_check(ledger.first_mismatch(logged), len(ledger), go)
     if not ledger.columns:
-        st.text("No component paid anything in this episode.")
+        st.text("No component paid in this episode.")
         return
     theme = charts.theme()
     name = partial(file_name, "episode", short_id(episode_id), "ledger")
@@ -69,7 +69,7 @@ def show_ledger(track: EpisodeData, current: int, episode_id: str) -> None:
         charts.show(
             figure,
             key=f"ledger-heat-{episode_id}",
-            alt="What each component paid in each decision; below it what the environment paid",
+            alt="Each component's reward per decision, above the environment's reward",
             seeks="decisions",
             download=Download(name("heat-map"), lambda: ledger_csv(track)),
         )
@@ -78,7 +78,7 @@ def show_ledger(track: EpisodeData, current: int, episode_id: str) -> None:
         charts.show(
             curves(ledger, env, ReturnToGo(shaped_to_go, env_to_go), current, theme),
             key=f"ledger-curves-{episode_id}",
-            alt="What each component has paid up to each decision, and what is still to come; below it the environment",
+            alt="Each component's cumulative reward and the return-to-go, above the environment's",
             seeks="decisions",
             download=Download(name("curves"), lambda: curves_csv(track, ReturnToGo(shaped_to_go, env_to_go))),
         )
@@ -180,7 +180,7 @@ def _show_controls() -> tuple[str, float]:
             persist_state="session",
         )
         st.space("stretch")
-        st.caption("Discount γ", width="content", help="Of the reward still to come; a decision counts as one step.")
+        st.caption("Discount γ", width="content", help="Discount of the return-to-go; one decision counts as one step.")
         gamma = st.number_input(
             "Discount γ",
             min_value=0.0,

@@ -22,7 +22,7 @@ _FINEST_CELL_PX = 10
 def show_map(spec: EpisodeSpec, track: EpisodeData, frame: int, key: str) -> None:
     """Draw the tab. The picture takes about a second to make, once for each world."""
     if not track.positions:
-        st.text("No position has been recorded.")
+        st.text("No position was recorded.")
         return
     picture = _world_picture(spec.seed, spec.world_episode, spec.env, ENGINE_VERSION)
     reached = min(frame, len(track.positions) - 1)

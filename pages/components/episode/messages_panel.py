@@ -41,7 +41,7 @@ def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, ke
     """Draw the messages of a decision's call. before: the call to compare them with, where there is one."""
     messages = sent_messages(call.request)
     if not messages:
-        st.text("The request holds no messages.")
+        st.text("The request contains no messages.")
         return
     is_new = new_messages(messages, sent_messages(before.call.request) if before else ())
     st.caption(_in_words(len(messages), sum(is_new), decision, before))

@@ -44,7 +44,7 @@ def show_model(decision: Decision, before: AskedBefore | None, key: str) -> None
     """Draw the tab. before: the newest model call of the decisions before, where there is one."""
     call = decision.model_call
     if call is None:
-        st.text("No model was asked for this decision.")
+        st.text("No model was called for this decision.")
         return
     st.html(_STYLE)
     with st.container(key="model-tab", gap="xsmall"):

@@ -22,8 +22,8 @@ from pages.components.text.escape import safe_text
 from pages.components.text.format import amount, reason_in_words, short_id, signed
 
 _READINGS = {
-    Reading.ADDED: "adds it to the environment's reward",
-    Reading.INSTEAD: "uses it instead",
+    Reading.ADDED: "added to the env reward",
+    Reading.INSTEAD: "used instead of it",
 }
 _SOURCES = (
     "F = scale × (γ φ(after) − φ(before)) for some φ is the only shaping that leaves the best policies as they are in "
@@ -64,11 +64,11 @@ def verdict(found: PotentialCheck) -> str:
     """Whether the shaping is the potential's difference, in words."""
     n, at = len(found.shaping), found.largest
     if not found.shaping.any() and not found.expected.any():
-        return "This episode cannot tell: nothing was shaped in it, and this potential never changed."
+        return "This episode shows nothing: no reward was shaped and the potential never changed."
     if at is None:
         return (
-            f"Based on this potential: in all {n:,} decisions the shaping is the potential's difference, but for "
-            "rounding. It leaves the best policies as they are."
+            f"Based on this potential: in all {n:,} decisions the shaping is the potential's difference, up to "
+            "rounding. It does not change which policies are best."
         )
     where = "the last, " if found.largest_is_end else ""
     ends = " (at the end φ is 0, which pays all of it back)" if found.largest_is_end else ""
@@ -156,7 +156,7 @@ def _show_controls(config: RewardConfig) -> tuple[str, float, float, Reading]:
         )
     holds_env = config.strategy == "environment" or bool(params.get("env_weight", 1.0) if params else 0)
     reading = st.segmented_control(
-        "The trainer takes the shaped reward and",
+        "Shaped reward is",
         list(_READINGS),
         default=Reading.INSTEAD if holds_env else Reading.ADDED,
         required=True,
@@ -211,7 +211,7 @@ def _show_verdict(found: PotentialCheck, summary: EpisodeSummary, track: Episode
                         key="go-to-largest-before-end",
                         on_click=partial(go_to_decision, summary.id, track.decisions, other),
                     )
-    with st.expander("Sums and fit", key="potential-sums"):
+    with st.expander("Details", key="potential-sums"):
         for sentence in (sums_sentence(found), fit_sentence(found), end_sentence(found, summary)):
             st.text(sentence)
 

@@ -93,7 +93,7 @@ def is_first_look() -> bool:
 
 def _show_player(summary: EpisodeSummary, track: EpisodeData) -> Cursor:
     if track.player is None:
-        st.text(track.problem or "No frame has been recorded yet.")
+        st.text(track.problem or "No frame is recorded yet.")
         picked = picked_of(summary.id)
         return picked if picked and track.decisions else cursor_at(track.decisions, 0)
     frame = player(
@@ -105,11 +105,7 @@ def _show_player(summary: EpisodeSummary, track: EpisodeData) -> Cursor:
 
 def _say_nothing_decided(summary: EpisodeSummary) -> None:
     with st.container(border=True):
-        st.text(
-            "The policy has made no decision, so there is nothing to explain."
-            if summary.status.is_over
-            else "The policy has not made a decision yet."
-        )
+        st.text("The policy made no decision." if summary.status.is_over else "The policy has not made a decision yet.")
 
 
 def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummary, frame: int) -> None:
@@ -151,7 +147,7 @@ def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummar
             on_click=go,
             args=(decision.index - 1,),
             disabled=decision.index == 0 and frame == 0,
-            help="Previous decision: what it led to (\\[)",
+            help="Previous decision (\\[)",
         )
         # At the world after reset, the first decision has not been seen yet.
         following = 0 if frame == 0 and decision.index == 0 and decision.step_end else decision.index + 1
@@ -161,7 +157,7 @@ def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummar
             on_click=go,
             args=(following,),
             disabled=following > last and frame >= decision.step_end,
-            help="Next decision: what it led to (\\])",
+            help="Next decision (\\])",
         )
         _show_unlock_jump(episode_id, track)
 
@@ -195,16 +191,16 @@ def _show_unlock_jump(episode_id: str, track: EpisodeData) -> None:
 def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-headline"):
         if cursor.frame == 0 and decision.index == 0:
-            st.badge("about to act", color="gray", help="The player shows the world after reset")
+            st.badge("before its first action", color="gray", help="The frame shows the world after reset")
         st.badge(steps_phrase(decision), color="gray")
         shaped, env, steps = decision.reward, decision.env_reward, decision.step_end - decision.step_start
         over = f" over {steps} steps" if steps > 1 else ""
-        st.badge(f"shaped {signed(shaped)}", color=_colour(shaped), help="What the reward configuration paid for it")
-        st.badge(f"env {signed(env)}{over}", color=_colour(env), help="What Crafter itself paid for its steps")
+        st.badge(f"shaped {signed(shaped)}", color=_colour(shaped), help="Shaped reward of this decision")
+        st.badge(f"env {signed(env)}{over}", color=_colour(env), help="Environment reward of its steps")
         if not decision.ok:
             st.badge("failed", color="red")
         for name in decision.unlocked:
-            st.badge(f"◆ {escape(one_line(words(name), _MAX_LABEL_LENGTH))}", color="orange", help="It unlocked this")
+            st.badge(f"◆ {escape(one_line(words(name), _MAX_LABEL_LENGTH))}", color="orange", help="Unlocked here")
 
 
 def _colour(value: float) -> Literal["green", "red", "gray"]:
@@ -220,7 +216,7 @@ def _show_tabs(summary: EpisodeSummary, track: EpisodeData, decision: DecisionSu
         try:
             _show_tab(names[at], summary, track, decision, cursor)
         except CraftscopeError as error:  # deleted meanwhile, say: here, where it is seen, and the player stays
-            stop_with("This cannot be read any more", error)
+            stop_with("Cannot read this", error)
     return names[at]
 
 

@@ -7,20 +7,24 @@ import streamlit as st
 from core.types import EnvConfig, Limits, OnDone
 from pages.components.launch.state import PREFIX, keep
 
-_ON_DONE_LABELS = {OnDone.TERMINATE: "Stop", OnDone.RESET: "Go on in the seed's next world"}
+_ON_DONE_LABELS = {OnDone.TERMINATE: "Stop", OnDone.RESET: "Continue in the seed's next world"}
 _ON_DONE_CAPTIONS = [
-    "One episode for each world that is played.",
-    "Each further world is a further episode of this run, shaped afresh. The caps count over all of them.",
+    "One episode per world played.",
+    "Each further world is its own episode of this run, with fresh shaping state. The limits count over all of them.",
 ]
 
 
 def limits_form() -> tuple[Limits, OnDone]:
     """Draw the caps; limits and what follows a world's end. Not yet checked."""
-    st.caption("The first cap that is reached ends an episode. What came before is kept.")
+    st.caption("The first limit reached ends the episode. Everything before it is kept.")
     row = st.columns(4)
     max_steps = row[0].number_input("Steps", key=f"{PREFIX}max_steps", step=100, persist_state="session")
     max_decisions = row[1].number_input(
-        "Decisions", key=f"{PREFIX}max_decisions", step=100, persist_state="session", help="One policy call is one."
+        "Decisions",
+        key=f"{PREFIX}max_decisions",
+        step=100,
+        persist_state="session",
+        help="One policy call is one decision.",
     )
     max_seconds = row[2].number_input(
         "Seconds", key=f"{PREFIX}max_seconds", step=60.0, format="%.0f", persist_state="session"
@@ -30,10 +34,10 @@ def limits_form() -> tuple[Limits, OnDone]:
         key=keep("max_ops", Limits().max_ops),
         step=1000,
         persist_state="session",
-        help="A policy call is one op, and so is the environment's turn that follows it.",
+        help="A policy call is one operation; the environment's turn after it is another.",
     )
     on_done = st.radio(
-        "When a world ends before the caps are reached",
+        "When a world ends before the limits are reached",
         [choice.value for choice in OnDone],
         format_func=lambda value: _ON_DONE_LABELS[OnDone(value)],
         captions=_ON_DONE_CAPTIONS,
@@ -47,7 +51,7 @@ def limits_form() -> tuple[Limits, OnDone]:
 def world_form() -> EnvConfig:
     """Draw the world's measures. Not yet checked."""
     default = EnvConfig()
-    st.caption("Other measures make other worlds of the same seeds. Published Crafter results use 64 x 64.")
+    st.caption("Changing the size changes the world of each seed. Published Crafter results use 64 x 64.")
     row = st.columns(3)
     width = row[0].number_input("Width, cells", step=1, key=keep("width", default.area[0]), persist_state="session")
     height = row[1].number_input("Height, cells", step=1, key=keep("height", default.area[1]), persist_state="session")

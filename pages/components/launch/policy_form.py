@@ -59,15 +59,15 @@ def policy_settings(name: str) -> PolicyChoice:
 
 
 def _max_actions() -> int:
-    st.markdown("**What this launch lets any policy do**")
+    st.markdown("**Limits for this run**")
     allowed, _ = st.columns(2)
     max_actions = allowed.number_input(
-        "Actions kept of one call",
+        "Actions executed per call",
         min_value=1,
         key=keep("max_actions", 5),
         persist_state="session",
-        help="Whatever the policy is. Actions of a call beyond this number are not played; they are recorded as "
-        "dropped. A policy that knows the limit asks for no more: all those offered here do.",
+        help="Applies to any policy. Further actions of a call are not executed; they are recorded as dropped. The "
+        "policies offered here know the limit and do not ask for more.",
     )
     return int(max_actions)
 

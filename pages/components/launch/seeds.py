@@ -100,7 +100,7 @@ def _picked_line() -> None:
             names = escape(one_line(seeds_text(picked), _MAX_LINE_LENGTH))
             st.markdown(f"Picked: {seeds} **{names}** ({len(picked):,} {seeds})", width="content")
         else:
-            st.markdown("Picked: none yet. Tick worlds, or type seeds on the right.", width="content")
+            st.markdown("Picked: none. Tick worlds, or type seeds on the right.", width="content")
         st.space("stretch")
         if elsewhere:
             label = "Show it" if len(picked) == 1 else f"Show the {len(elsewhere):,} not shown"
@@ -131,7 +131,7 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
     _show_status(status, len(fitting), len(known), missing)
     st.html(_legend())
     if not fitting and not missing:
-        st.info("None of the worlds shown fits these filters. Loosen one of them, or show other seeds.")
+        st.info("No world shown here matches these filters. Loosen one, or show other seeds.")
     chosen = frozenset(chosen_seeds())
     st.html(_picked_style(chosen & found.keys()))
     with st.grid(min_column_width=175, key="seed-gallery"):
@@ -156,11 +156,11 @@ def _toolbar() -> None:
         key=_SHOWN_KEY,
         persist_state="session",
         placeholder=f"0-{_PAGE - 1}",
-        help=f"Seeds and ranges of seeds, at most {_MAX_SHOWN}. Showing a world does not pick it.",
+        help=f"Seeds and ranges, at most {_MAX_SHOWN}. Showing a world does not pick it.",
     )
     top[1].selectbox("Sort by", list(_SORTS), key=keep("sort", "Seed"), persist_state="session")
     top[2].multiselect(
-        "Only worlds with", list(_TRAITS), key=keep("traits", []), persist_state="session", placeholder="Anything"
+        "Show only worlds with", list(_TRAITS), key=keep("traits", []), persist_state="session", placeholder="Anything"
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.pills(
@@ -208,7 +208,7 @@ def _show_status(place: DeltaGenerator, fitting: int, known: int, missing: list[
     """One line that keeps its height, so that nothing below it moves when all worlds are there."""
     total = known + len(missing)
     if missing:
-        text = f"Making world {missing[0]}: {known} of {total} are ready, the rest follow. Any can be picked already."
+        text = f"Making world {missing[0]}: {known} of {total} ready. You can pick worlds already."
         bar = f'<i class="cs-on" style="--share: {100 * known / total:.0f}%"></i>'
     else:
         worlds = "world" if total == 1 else "worlds"

@@ -75,7 +75,7 @@ class LinkField:
 def _profile(name: str) -> str:
     """Only the name of a profile goes into a link: an address in it could make somebody send a key elsewhere."""
     if name not in {profile.name for profile in store().model_profiles()}:
-        raise ValueError("there is no connection profile of that name any more; give the connection in the Policy tab.")
+        raise ValueError("no saved connection has that name. Enter the connection in the Policy tab.")
     return name
 
 
@@ -209,7 +209,7 @@ def _fill_from_link() -> None:
         name for name in st.query_params if name not in _KNOWN and name.split(".")[0] in {*POLICIES, *STRATEGIES}
     ]
     for name in unknown[:_MAX_NAMED]:
-        troubles.append(f'The link\'s "{one_line(name, _MAX_ECHOED)}" is nothing that a link can set.')
+        troubles.append(f'The link\'s "{one_line(name, _MAX_ECHOED)}" is not a setting of this form.')
     st.session_state[_TROUBLES] = troubles
     st.session_state[_SAID_AT] = None
 
@@ -221,7 +221,7 @@ def _reward_from_link(troubles: list[str]) -> RewardConfig:
             return from_document(text, achievements=ACHIEVEMENTS, items=ITEMS)
         return _reward_of(values)
     except InvalidReward as error:
-        troubles.append(f"The link's rewards cannot be used: {error} The form holds the defaults.")
+        troubles.append(f"The link's rewards cannot be used: {error} The form shows the defaults.")
         return _reward_of({name: field.default for name, field in _REWARD_FIELDS.items()})
 
 
@@ -295,7 +295,7 @@ def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
     try:
         return field.read(text)
     except ValueError as error:
-        instead = "It was left empty." if default in ("", None) else f"It was set to {default}."
+        instead = "It stays empty." if default in ("", None) else f"It was set to {default}."
         troubles.append(f'The link\'s "{field.called or name}" is "{one_line(text, _MAX_ECHOED)}": {error} {instead}')
         return default
 

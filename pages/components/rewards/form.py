@@ -34,41 +34,44 @@ _MAX_NAME_LENGTH = 40
 _MAX_NAMED = 6
 _NARROW_PX, _NARROW_HEADED_PX = 66, 72
 
-_DIGITS = "Type plain digits: 100000, as a cell reads 1e5 as 15."
+_DIGITS = "Type plain digits, such as 100000: a cell reads 1e5 as 15."
 
 _ACHIEVEMENT_COLUMNS = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width="medium"),
-    "weight": st.column_config.NumberColumn("Unlock pays", help=f"Paid when it is unlocked. Empty: 1.0. {_DIGITS}"),
+    "weight": st.column_config.NumberColumn("Unlock weight", help=f"Paid when unlocked. Empty: 1.0. {_DIGITS}"),
     "limit": st.column_config.NumberColumn(
-        "At most, times", help="How often an episode pays the unlock. Empty: once. 0: no limit.", step=1, format="%d"
+        "Max times paid",
+        help="How many times per episode the unlock pays. Empty: once. 0: no limit.",
+        step=1,
+        format="%d",
     ),
     "count": st.column_config.NumberColumn(
-        "Each time pays",
-        help=f"Paid whenever it is achieved, the first time too. Empty: the default for other counts. {_DIGITS}",
+        "Weight per repeat",
+        help=f"Paid every time it is achieved, the first time included. Empty: the default for other counts. {_DIGITS}",
     ),
 }
 _INVENTORY_COLUMNS = {
     "item": st.column_config.TextColumn("Inventory entry", disabled=True, width="medium"),
     "weight": st.column_config.NumberColumn(
-        "Each point more pays", help=f"Empty: the default for other entries. {_DIGITS}"
+        "Weight per point gained", help=f"Empty: the default for other entries. {_DIGITS}"
     ),
 }
 _NARROW_COLUMNS = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width=124),
     "weight": st.column_config.NumberColumn(
-        "Unlock", help=f"What the unlock pays. Empty: 1.0. {_DIGITS}", width=_NARROW_HEADED_PX
+        "Unlock", help=f"Weight of the unlock. Empty: 1.0. {_DIGITS}", width=_NARROW_HEADED_PX
     ),
     "limit": st.column_config.NumberColumn(
         "Limit",
-        help="How often an episode pays the unlock. Empty: once. 0: no limit.",
+        help="How many times per episode the unlock pays. Empty: once. 0: no limit.",
         step=1,
         format="%d",
         width=_NARROW_PX,
     ),
     "count": st.column_config.NumberColumn(
         "Each",
-        help="Each time pays: what is paid whenever it is achieved, the first time too. Empty: the default for other "
-        f"counts. {_DIGITS}",
+        help="Weight per repeat: paid every time it is achieved, the first time included. Empty: the default for "
+        f"other counts. {_DIGITS}",
         width=_NARROW_PX,
     ),
 }
@@ -177,7 +180,7 @@ def _lambda(form: FormState) -> float | None:
         format="%g",
         step=0.1,
         persist_state="session",
-        help="Every decision's reward is multiplied by it. Negative values are allowed.",
+        help="Multiplies every decision's reward. Negative values are allowed.",
     )
 
 
@@ -188,7 +191,7 @@ def _step_beta(form: FormState) -> float:
         format="%g",
         step=0.1,
         persist_state="session",
-        help="Carried with the run and shown beside it. It multiplies nothing.",
+        help="Stored with the run and shown beside it. It has no effect on rewards.",
     )
 
 
@@ -226,12 +229,12 @@ def _say_what_is_carried(form: FormState, config: RewardConfig) -> None:
             f"The mode “{escape(one_line(config.mode, _MAX_NAME_LENGTH))}” pays nothing. Only the mode "
             f"“{escape(_ACTIVE_MODE)}” pays rewards."
         )
-        st.button("Let it pay", key=form.key("activate"), on_click=_activate, args=(form,))
+        st.button("Turn it on", key=form.key("activate"), on_click=_activate, args=(form,))
     foreign = [name for table in _TABLES.values() for name in table.foreign(config)]
     if foreign:
         named = ", ".join(one_line(name, _MAX_NAME_LENGTH) for name in foreign[:_MAX_NAMED])
         more = f" and {len(foreign) - _MAX_NAMED} more" if len(foreign) > _MAX_NAMED else ""
-        st.caption(escape(f"Carried along, though this Crafter has nothing of the name: {named}{more}."))
+        st.caption(escape(f"Kept, but this version of Crafter has no such entry: {named}{more}."))
 
 
 def _activate(form: FormState) -> None:
@@ -249,7 +252,7 @@ def _with_tables(form: FormState, config: RewardConfig, narrow: bool) -> RewardC
         with inventory_tab:
             default_item, inventory = _table(form, "inventory", narrow)
     debounced_rerun(form.key("tables"))
-    st.button("Back to the default tables", key=form.key("reset_tables"), on_click=_fill_tables, args=(form, DEFAULT))
+    st.button("Reset the tables to defaults", key=form.key("reset_tables"), on_click=_fill_tables, args=(form, DEFAULT))
     return replace(
         config,
         weights=_others(config.weights, ACHIEVEMENTS) | _filled(ACHIEVEMENTS, achievements["weight"]),
@@ -321,11 +324,11 @@ _TABLES = {
         given=lambda config: (config.weights, config.k_limits, config.achievement_count_weights),
         columns=_ACHIEVEMENT_COLUMNS,
         narrow_columns=_NARROW_COLUMNS,
-        otherwise="Any other achievement pays, each time",
+        otherwise="Default weight per repeat",
         otherwise_field="default_count_weight",
         otherwise_pays=lambda config: config.default_achievement_count_weight,
-        note="A first unlock is paid up to three times over: as an unlock, as a count, and as the inventory entry that "
-        "rises. Counts go on paying for as long as they rise: drinking pays at full thirst too.",
+        note="A first unlock can pay three times: as an unlock, as a count, and as the inventory entry that rises. "
+        "Counts keep paying: drinking pays even when thirst is full.",
     ),
     "inventory": _Table(
         names=ITEMS,
@@ -333,10 +336,10 @@ _TABLES = {
         given=lambda config: (config.inventory_weights,),
         columns=_INVENTORY_COLUMNS,
         narrow_columns=_INVENTORY_COLUMNS,
-        otherwise="Any other entry pays, each point more",
+        otherwise="Default weight per point gained",
         otherwise_field="default_inventory_weight",
         otherwise_pays=lambda config: config.default_inventory_weight,
-        note="Falls cost nothing, so health, food, drink and energy earn again each time they refill, and saplings "
+        note="Losses cost nothing, so health, food, drink and energy pay again each time they refill, and saplings "
         "each time they are collected.",
     ),
 }

@@ -25,7 +25,7 @@ def reward_in_words(config: RewardConfig) -> str:
 
 
 def differences(old: RewardConfig, new: RewardConfig) -> tuple[str, ...]:
-    """What `new` pays differently, one short line each: `collect drink, each time pays: 0.06 → 0`.
+    """What `new` pays differently, one short line each: `collect drink, weight per repeat: 0.06 → 0`.
 
     Values that mean the same (an empty cell and the default typed into it) are no difference.
     """
@@ -54,10 +54,10 @@ def _uses_tables(config: RewardConfig) -> bool:
 
 def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
     yield from _changed(
-        ", unlock pays", old.weights, new.weights, lambda config, name: config.weights.get(name, 1.0), old, new
+        ", unlock weight", old.weights, new.weights, lambda config, name: config.weights.get(name, 1.0), old, new
     )
     yield from _changed(
-        ", at most, times",
+        ", max times paid",
         old.k_limits,
         new.k_limits,
         lambda config, name: _limit(config.k_limits.get(name, 1)),
@@ -65,7 +65,7 @@ def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
         new,
     )
     yield from _changed(
-        ", each time pays",
+        ", weight per repeat",
         old.achievement_count_weights,
         new.achievement_count_weights,
         lambda config, name: config.achievement_count_weights.get(name, config.default_achievement_count_weight),
@@ -73,7 +73,7 @@ def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
         new,
     )
     yield from _changed(
-        ", each point more pays",
+        ", weight per point gained",
         old.inventory_weights,
         new.inventory_weights,
         lambda config, name: config.inventory_weights.get(name, config.default_inventory_weight),
@@ -82,12 +82,12 @@ def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
     )
     if old.default_achievement_count_weight != new.default_achievement_count_weight:
         yield (
-            f"any other achievement, each time: {exact(old.default_achievement_count_weight)} → "
+            f"default weight per repeat: {exact(old.default_achievement_count_weight)} → "
             f"{exact(new.default_achievement_count_weight)}"
         )
     if old.default_inventory_weight != new.default_inventory_weight:
         yield (
-            f"any other inventory entry, each point more: {exact(old.default_inventory_weight)} → "
+            f"default weight per point gained: {exact(old.default_inventory_weight)} → "
             f"{exact(new.default_inventory_weight)}"
         )
 

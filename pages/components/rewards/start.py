@@ -68,7 +68,7 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
         help="Fills the form. What it was filled from stays as it is.",
     )
     if trouble := form.get(_TROUBLE):
-        st.error("This cannot be started from.")
+        st.error("Cannot start from this configuration.")
         st.text(safe_text(trouble, _MAX_SENTENCE_LENGTH))
     show_corrupt_rewards(store().unreadable_rewards(), form.key("damaged_rewards"))
     return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
@@ -131,7 +131,7 @@ def _start(form: FormState) -> None:
     try:
         fill_reward_form(form, _config_of(chosen))
     except (StoreError, InvalidReward, KeyError) as error:
-        gone = "It has been deleted meanwhile." if isinstance(error, KeyError) else str(error)
+        gone = "It was deleted." if isinstance(error, KeyError) else str(error)
         form.put(_TROUBLE, gone)
 
 

@@ -189,7 +189,7 @@ def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
     Caps count over all worlds of a rollout; what was played in this one is said too, where that differs.
     """
     if row.status is EpisodeStatus.QUEUED:
-        return 0.0, "waits for a worker"
+        return 0.0, "Waiting for a worker"
     limits = row.spec.limits
     of_steps, of_decisions = played.steps / limits.max_steps, played.decisions / limits.max_decisions
     if of_steps >= of_decisions:
@@ -218,7 +218,7 @@ def _newest_unlocks(row: EpisodeSummary) -> str:
 
 
 def _nothing_unlocked(row: EpisodeSummary) -> str:
-    return "nothing unlocked" if row.status.is_over else "nothing unlocked yet"
+    return "no unlocks" if row.status.is_over else "no unlocks yet"
 
 
 def _all_achievements(row: EpisodeSummary) -> str:
@@ -265,7 +265,7 @@ def _show_frame(row: EpisodeSummary, cell: int) -> None:
     if picture is not None:
         st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
         return
-    words, moves = _FRAMES_TO_COME.get(row.status, ("no frame was recorded", False))
+    words, moves = _FRAMES_TO_COME.get(row.status, ("no frame recorded", False))
     st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{words}</span></div>')
 
 
@@ -278,7 +278,7 @@ def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:
 
 _FRAMES_TO_COME = {
     EpisodeStatus.QUEUED: ("", False),  # the words beside it say that it waits
-    EpisodeStatus.RUNNING: ("making the world…", True),
+    EpisodeStatus.RUNNING: ("generating the world…", True),
 }
 
 

@@ -21,15 +21,15 @@ def show_empty_store() -> None:
     with middle, st.container(border=True):
         st.subheader("Nothing is stored yet")
         st.write(
-            "Craftscope keeps every episode that an agent plays here: each decision, what it earned and why, "
-            "how long it took, and every frame. Launch some, and you find them under Traces and Runs."
+            "Craftscope stores every episode played here: each decision, its reward in parts, its timing, and every "
+            "frame. Launch a run, and its episodes appear under Runs and Traces."
         )
         st.write(
-            "To look around first, let the scripted player run three sample episodes: 300 steps each on seeds "
-            "42, 7 and 1, rewarded per achievement. It takes well under a minute."
+            "To look around first, play three sample episodes with the scripted policy: 300 steps each on seeds "
+            "42, 7 and 1, with per-achievement rewards. This takes less than a minute."
         )
         with st.container(horizontal=True):
-            clicked = st.button("Run three sample episodes", type="primary", key="run_samples")
+            clicked = st.button("Play three sample episodes", type="primary", key="run_samples")
             if st.button("Choose seeds and launch", key="go_to_launch"):
                 st.switch_page("pages/launch.py")
         if clicked:

@@ -28,17 +28,17 @@ def chosen_episode() -> EpisodeSummary:
             return summary
     except UnknownEpisode as error:
         st.session_state.pop(_LAST, None)
-        st.subheader("No such episode", anchor=False)
+        st.subheader("Episode not found", anchor=False)
         st.text(safe_text(str(error), _MAX_ECHOED))
         _offer_others()
         st.stop()
     except StoreError as error:
-        stop_with("The episode cannot be read", error)
+        stop_with("Cannot read this episode", error)
     if store().is_empty():
         show_empty_store()
     else:
         st.subheader("Which episode?", anchor=False)
-        st.text("No episode has been opened yet. Pick one of the newest, or find another among the traces.")
+        st.text("No episode is open. Choose one of the newest, or find another in Traces.")
         _offer_others()
     st.stop()
     raise AssertionError("st.stop() returned")

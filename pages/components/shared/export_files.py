@@ -69,7 +69,7 @@ def look_whether_they_are_there(ids: Iterable[str]) -> None:
     try:
         gone = [id_ for id_ in ids if not _is_stored(id_)]
     except StoreError as error:
-        st.session_state[DOWNLOAD_FAILED] = f"This cannot be downloaded: {error}"
+        st.session_state[DOWNLOAD_FAILED] = f"Cannot download this: {error}"
         return
     if gone:
         names = ", ".join(short_id(id_) for id_ in gone)

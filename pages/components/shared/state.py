@@ -23,7 +23,7 @@ def settings() -> Settings:
             add_key_hosts(st.secrets.get("keys", {}))
         return load_settings()
     except InvalidConfig as error:
-        stop_with("A setting cannot be used", error)
+        stop_with("Invalid setting", error)
 
 
 def store() -> TraceStore:
@@ -31,7 +31,7 @@ def store() -> TraceStore:
     try:
         return _open(settings())
     except (StoreError, InvalidConfig) as error:
-        stop_with(_STORE_TITLES.get(type(error), "The trace store cannot be opened"), error)
+        stop_with(_STORE_TITLES.get(type(error), "Cannot open the trace store"), error)
 
 
 def stop_with(title: str, error: CraftscopeError) -> NoReturn:
@@ -46,8 +46,8 @@ def stop_with(title: str, error: CraftscopeError) -> NoReturn:
 
 
 _STORE_TITLES = {
-    StoreCorrupt: "The trace database is damaged",
-    StoreTooNew: "The trace database was written by a newer Craftscope",
+    StoreCorrupt: "The trace database is corrupt",
+    StoreTooNew: "The trace database was written by a newer version of Craftscope",
 }
 
 

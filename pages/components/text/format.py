@@ -25,32 +25,32 @@ _STATUS_MARKS = {
     EpisodeStatus.INTERRUPTED: "◌",
 }
 _REASONS = {
-    StopReason.TERMINATED: "the player died",
+    StopReason.TERMINATED: "the character died",
     StopReason.TRUNCATED: "the world's length was reached",
-    StopReason.MAX_STEPS: "the step cap was reached",
-    StopReason.MAX_DECISIONS: "the decision cap was reached",
-    StopReason.MAX_OPS: "the op cap was reached",
-    StopReason.MAX_SECONDS: "the time cap was reached",
-    StopReason.OPS_DONE: "all ops were done",
+    StopReason.MAX_STEPS: "the step limit was reached",
+    StopReason.MAX_DECISIONS: "the decision limit was reached",
+    StopReason.MAX_OPS: "the operation limit was reached",
+    StopReason.MAX_SECONDS: "the time limit was reached",
+    StopReason.OPS_DONE: "all operations were done",
     StopReason.BUDGET: "the budget was used up",
     StopReason.NO_TOOL_CALL: "the policy made no tool call",
     StopReason.INVALID_ACTION: "no valid action was left in the call",
     StopReason.POLICY_ERROR: "the policy failed",
     StopReason.ENV_ERROR: "the environment failed",
     StopReason.REWARD_ERROR: "the reward strategy failed",
-    StopReason.ABORTED: "stopped by a person",
-    StopReason.INTERRUPTED: "its process ended early",
+    StopReason.ABORTED: "stopped",
+    StopReason.INTERRUPTED: "its worker process died",
 }
 
 
 _ENDINGS = {
     StopReason.TERMINATED: "died",
     StopReason.TRUNCATED: "world's length",
-    StopReason.MAX_STEPS: "step cap",
-    StopReason.MAX_DECISIONS: "decision cap",
-    StopReason.MAX_OPS: "op cap",
-    StopReason.MAX_SECONDS: "time cap",
-    StopReason.OPS_DONE: "all ops done",
+    StopReason.MAX_STEPS: "step limit",
+    StopReason.MAX_DECISIONS: "decision limit",
+    StopReason.MAX_OPS: "operation limit",
+    StopReason.MAX_SECONDS: "time limit",
+    StopReason.OPS_DONE: "operations done",
     StopReason.BUDGET: "budget",
     StopReason.NO_TOOL_CALL: "no tool call",
     StopReason.INVALID_ACTION: "no valid action",
@@ -165,9 +165,9 @@ def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tup
 def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
     """Why it ended, as the rest of a sentence. on_done: what follows a world's end, which is what caps count over."""
     if reason is None:
-        return "it is not over yet"
+        return "still running"
     over_all = on_done is OnDone.RESET and reason in _CAPS
-    return _REASONS[reason] + (" (caps count over all worlds)" if over_all else "")
+    return _REASONS[reason] + (" (limits count over all worlds)" if over_all else "")
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

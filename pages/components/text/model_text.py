@@ -34,7 +34,7 @@ _KINDS = {
     "model_not_found": "no such model",
     "quota_exhausted": "quota used up",
     "out_of_time": "the episode's time was over",
-    "stopped": "stopped by a person",
+    "stopped": "stopped",
 }
 
 

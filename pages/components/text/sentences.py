@@ -77,7 +77,7 @@ def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
 
 
 def env_reward_sentence(decision: Decision) -> str:
-    """What Crafter itself paid, and by which rule (danijar/crafter, `env.py`)."""
+    """Crafter's own rewards, and by which rule (danijar/crafter, `env.py`)."""
     if not decision.steps:
         return "Crafter paid nothing: no step was taken."
     unlocking = _steps_with_unlocks(decision)

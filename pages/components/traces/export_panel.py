@@ -35,7 +35,7 @@ def _panel(chosen: EpisodeFilter, rows: tuple[EpisodeSummary, ...], ticked: tupl
     st.caption(
         f"Of the {number(len(ticked))} ticked episode{'' if len(ticked) == 1 else 's'}."
         if ticked
-        else "Of all episodes that the filters let through, not only those of this page. Tick some to export only them."
+        else "All episodes that match the filters, on every page. Tick some to export only those."
     )
     wanted = _filters(rows)
     wanted = (
@@ -48,13 +48,13 @@ def _panel(chosen: EpisodeFilter, rows: tuple[EpisodeSummary, ...], ticked: tupl
         return
     command = sft_command(wanted, FILE_NAME)
     if len(command) <= _MAX_COMMAND:
-        st.caption("The same from a terminal, however many they are:")
+        st.caption("From a terminal, without a size limit:")
         st.code(safe_text(command), language="bash", wrap_lines=True)
 
 
 def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
     least = st.number_input(
-        "Decision reward from", value=None, key="sft_min_reward", placeholder="any", help="Shaped; inclusive"
+        "Decision reward from", value=None, key="sft_min_reward", placeholder="any", help="Shaped reward, inclusive"
     )
     models = st.multiselect(
         "Model",
@@ -63,10 +63,10 @@ def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
         placeholder="Any",
         accept_new_options=True,
         format_func=lambda name: one_line(name, 60),
-        help="By the name that it answered with",
+        help="The model name in the response",
     )
-    unusable = st.checkbox("With calls that could not be used", key="sft_unusable")
-    others = st.checkbox("Also players that ask no model", key="sft_all_policies", help="Such as scripted and random")
+    unusable = st.checkbox("Include invalid calls", key="sft_unusable")
+    others = st.checkbox("Include other policies", key="sft_all_policies", help="Such as scripted and random")
     return SftFilter(min_reward=least, models=tuple(models), with_unusable=unusable, all_policies=others)
 
 
@@ -88,9 +88,7 @@ def _offer(wanted: SftFilter, decisions: int) -> None:
             counted[what] = count_examples(store(), wanted)
     found = counted.get(what)
     if found is not None and not found.lines:
-        st.info(
-            "No decision passes. Calls that could not be used and players that ask no model are left out unless ticked."
-        )
+        st.info("No decision matches. Invalid calls and policies without a model are left out unless ticked.")
         return
     st.caption(_in_words(found))
     stored = store()
@@ -108,7 +106,7 @@ def _offer(wanted: SftFilter, decisions: int) -> None:
 def _in_words(found: Portion | None) -> str:
     most = f"{number(MAX_EXAMPLES)} examples or {number(MAX_BYTES / 2**20)} MB"
     if found is None:
-        return f"Not counted yet. A download holds at most {most}, the newest episodes first."
+        return f"Not counted yet. A download has at most {most}, the newest episodes first."
     size = f"{number(found.size / 2**20, 1)} MB" if found.size >= 2**20 else f"{number(found.size / 1024, 1)} kB"
     said = f"{number(found.lines)} example{'' if found.lines == 1 else 's'}, {size}."
-    return said if found.is_all else f"The first {said} There are more: a download holds at most {most}."
+    return said if found.is_all else f"The first {said} A download has at most {most}."

@@ -125,7 +125,7 @@ def _say_how_many(found: Sequence[Audited], of: int) -> None:
     said = f"{number(alarmed)} of them raise{'s' * (alarmed == 1)} an alert" if alarmed else "none raises an alert"
     st.caption(
         f"Looked through {which}: {said}. Choose a row to see what was found and where. Each is judged by what it was "
-        "paid when it was played; what is tried in *What if* changes nothing here."
+        "paid when it was played; Edits in *What if* do not change this."
     )
 
 

@@ -1,4 +1,4 @@
-"""The figures that compare players by what they achieve and by what paid for it."""
+"""The figures that compare policies by what they achieve and by what paid for it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pages.components.text.escape import one_line
 from pages.components.text.format import signed, words
 from pages.components.text.sentences import component_label
 
-MAX_PLAYERS = 8
-"""As many players are drawn where each has a mark in every row; all stand in the table."""
+MAX_POLICIES = 8
+"""As many policies are drawn where each has a mark in every row; all stand in the table."""
 
 MAX_COMPONENTS = 48
 
@@ -29,7 +29,7 @@ _ROW_PX = 30
 _THIN_ROW_PX = 25
 _SMALL_PX = 8
 _LINE_PX = 8  # between marks of a row where many may stand at the same number
-_BESIDE = 0.56  # of a row's height: how far the marks of several players in it are apart in all
+_BESIDE = 0.56  # of a row's height: how far the marks of several policies in it are apart in all
 
 ABOVE_PX = 30
 """Of a chart without a legend: room for its buttons."""
@@ -47,21 +47,21 @@ RIGHT: Panel = ("x2", "xaxis2")
 def scores(
     summaries: Mapping[str, Summary], places: Mapping[str, int], published: Sequence[PublishedRow], theme: Theme
 ) -> go.Figure:
-    """Crafter score and achievements, a row for each player, and below them, on a ground of their own, those published.
+    """Crafter score and achievements, a row for each policy, and below them, on a ground of their own, those published.
 
-    summaries: from top to bottom. places: of every player, as it is coloured.
+    summaries: from top to bottom. places: of every policy, as it is coloured.
     """
     n = len(summaries)
     below = [n + 0.6 + place for place in range(len(published))]
     traces: list[dict[str, Any]] = []
-    for row, (player, summary) in enumerate(summaries.items()):
+    for row, (policy, summary) in enumerate(summaries.items()):
         for axis, estimate, said, unit in (
             (LEFT, summary.score, f"Crafter score {summary.score.value:.1f}%", "%"),
             (RIGHT, summary.achievements, f"{summary.achievements.value:.1f} achievements in the mean episode", ""),
         ):
             interval = with_interval(estimate, summary.n_seeds, unit=unit)
-            hover = f"<b>{inert(player)}</b>: {said}<br>{interval}, {counted(summary.n_episodes, 'episode')}"
-            traces.append(_dot([estimate], [row], axis, player, places[player], theme, [hover]) | {"showlegend": False})
+            hover = f"<b>{inert(policy)}</b>: {said}<br>{interval}, {counted(summary.n_episodes, 'episode')}"
+            traces.append(_dot([estimate], [row], axis, policy, places[policy], theme, [hover]) | {"showlegend": False})
     for place, its in enumerate(published):
         said = f"<b>{inert(its.label)}</b>, published: {{}}<br>{counted(its.episodes, 'episode')}; another protocol"
         values = (
@@ -75,7 +75,7 @@ def scores(
     last = below[-1] + 0.6 if published else n - 0.4
     highest = [summary.score.high or summary.score.value for summary in summaries.values()]
     highest += [its.score for its in published if its.score is not None]
-    labels = [inert(player) for player in summaries] + [inert(its.label) for its in published]
+    labels = [inert(policy) for policy in summaries] + [inert(its.label) for its in published]
     return styled(
         traces,
         theme,
@@ -93,7 +93,7 @@ def success_rates(
     summaries: Mapping[str, Summary], places: Mapping[str, int], published: Sequence[PublishedRow], theme: Theme
 ) -> go.Figure:
     """A row for each achievement, the one that is unlocked most often on top; in it a line of its own for the mark of
-    each player, and below them for each published result."""
+    each policy, and below them for each published result."""
     means = [sum(summary.success[place].value for summary in summaries.values()) for place in range(len(ACHIEVEMENTS))]
     rows = sorted(range(len(ACHIEVEMENTS)), key=lambda place: -means[place])
     traces: list[dict[str, Any]] = []
@@ -120,16 +120,16 @@ def success_rates(
                 "hovertemplate": "%{hovertext}<extra></extra>",
             }
         )
-    for offset, (player, summary) in zip(offsets, summaries.items(), strict=False):
+    for offset, (policy, summary) in zip(offsets, summaries.items(), strict=False):
         hovers = [
-            f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(player)} in {summary.n_successes[at]:,} of "
+            f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(policy)} in {summary.n_successes[at]:,} of "
             f"{counted(summary.n_episodes, 'episode')} ({percent(summary.success[at].value)})<br>"
             f"{with_interval(summary.success[at], summary.n_seeds, 0, 100, '%')}"
             for at in rows
         ]
         estimates = [summary.success[at].times(100) for at in rows]
         heights = [row + offset for row in range(len(rows))]
-        dots = _dot(estimates, heights, LEFT, player, places[player], theme, hovers)
+        dots = _dot(estimates, heights, LEFT, policy, places[policy], theme, hovers)
         traces.append(dots | {"marker": dots["marker"] | {"size": _SMALL_PX}})
     return styled(
         traces,
@@ -180,29 +180,29 @@ def component_bars(pays: Mapping[str, Sequence[ComponentPay]], as_shares: bool, 
 
 def dots_by_group(
     estimates: Mapping[str, Mapping[str, tuple[Estimate, str]]],
-    players: Sequence[str],
+    policies: Sequence[str],
     places: Mapping[str, int],
     title: str,
     theme: Theme,
 ) -> go.Figure:
-    """A row for each group, a mark in it for each player that is in it. estimates: group -> player -> (it, hover).
+    """A row for each group, a mark in it for each policy that is in it. estimates: group -> policy -> (it, hover).
 
-    players: from top to bottom in each row. places: of every player, as it is coloured.
+    policies: from top to bottom in each row. places: of every policy, as it is coloured.
     """
     groups = list(estimates)
     traces: list[dict[str, Any]] = []
-    for offset, player in zip(_offsets(len(players)), players, strict=True):
-        rows = [row for row, group in enumerate(groups) if player in estimates[group]]
-        found = [estimates[groups[row]][player] for row in rows]
+    for offset, policy in zip(_offsets(len(policies)), policies, strict=True):
+        rows = [row for row, group in enumerate(groups) if policy in estimates[group]]
+        found = [estimates[groups[row]][policy] for row in rows]
         heights = [row + offset for row in rows]
         dots = _dot(
-            [it for it, _ in found], heights, LEFT, player, places[player], theme, [hover for _, hover in found]
+            [it for it, _ in found], heights, LEFT, policy, places[policy], theme, [hover for _, hover in found]
         )
         traces.append(dots)
     return styled(
         traces,
         theme,
-        height=max(44, 16 * len(players)) * len(groups) + 110,
+        height=max(44, 16 * len(policies)) * len(groups) + 110,
         x={"title": {"text": title}, "rangemode": "tozero"},
         y=_rows(range(len(groups)), groups, len(groups) - 0.5) | {"showgrid": True},
     )
@@ -235,18 +235,18 @@ def _dot(
     estimates: Sequence[Estimate],
     rows: Sequence[float],
     axis: Panel,
-    player: str,
+    policy: str,
     place: int,
     theme: Theme,
     hovers: Sequence[str],
 ) -> dict[str, Any]:
-    """One player's marks, with lines to both ends of their intervals."""
+    """One policy's marks, with lines to both ends of their intervals."""
     colour = policy_colour(place, theme)
     return {
         "type": "scatter",
         "mode": "markers",
         "cliponaxis": False,  # marks at 0 are whole
-        "name": inert(player),
+        "name": inert(policy),
         "xaxis": axis[0],
         "x": [estimate.value for estimate in estimates],
         "y": list(rows),
@@ -347,7 +347,7 @@ def _rows(places: Sequence[float], labels: Sequence[str], last: float) -> dict[s
 
 
 def _offsets(n: int) -> list[float]:
-    """Where the marks of n players stand in a row, from its middle."""
+    """Where the marks of n policies stand in a row, from its middle."""
     return [0.0] if n == 1 else [_BESIDE * (place / (n - 1) - 0.5) for place in range(n)]
 
 

@@ -1,4 +1,4 @@
-"""Which episodes are compared, and as whose: filters in the URL, one player for each row and colour."""
+"""Which episodes are compared, and as whose: filters in the URL, one policy for each row and colour."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class Chosen:
     """The episodes that the filters let through.
 
     key: names this choice; the same key, the same choice. rows: int64 (E,), their places in `Stored.episodes`.
-    players: who played each of them, side by side with `rows`. places: of every player, as it is coloured.
+    policies: who played each of them, side by side with `rows`. places: of every policy, as it is coloured.
     """
 
     key: str
     rows: Rows
-    players: tuple[str, ...]
+    policies: tuple[str, ...]
     places: Mapping[str, int]
 
-    def by_player(self) -> dict[str, Rows]:
-        """Every player that has episodes, with their places, in order."""
-        rows: dict[str, list[int]] = {player: [] for player in self.places}
-        for row, player in zip(self.rows.tolist(), self.players, strict=True):
-            rows[player].append(row)
-        return {player: np.array(its, np.int64) for player, its in rows.items() if its}
+    def by_policy(self) -> dict[str, Rows]:
+        """Every policy that has episodes, with their places, in order."""
+        rows: dict[str, list[int]] = {policy: [] for policy in self.places}
+        for row, policy in zip(self.rows.tolist(), self.policies, strict=True):
+            rows[policy].append(row)
+        return {policy: np.array(its, np.int64) for policy, its in rows.items() if its}
 
 
 def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
@@ -82,23 +82,23 @@ def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
             reason = str(error)
             st.error(f"The seeds filter is left out, because {escape(reason[:1].lower() + reason[1:])}")
         rows = _let_through(episodes, names, policies, seeds, chosen_runs)
-        players = [names[row] for row in rows]
+        policies = [names[row] for row in rows]
         parts = (stored_key, sorted(policies), sorted(seeds), sorted(chosen_runs))
-        settings = _varying_settings(_name_of(*parts), [episodes[row] for row in rows], players)
+        settings = _varying_settings(_name_of(*parts), [episodes[row] for row in rows], policies)
         split = False
         if settings or st.session_state.get(SPLIT_KEY):
             split = st.toggle(
                 "One row for each setting of a policy",
                 key=SPLIT_KEY,
                 bind="query-params",
-                help="A policy that was played with different settings is one player, or one for each of them.",
+                help="Show a policy that ran with different settings as one row, or one row per setting.",
             )
     if split:
-        players = _with_settings([episodes[row] for row in rows], players, settings)
+        policies = _with_settings([episodes[row] for row in rows], policies, settings)
     places = policy_places(known)
     if split:
-        places = _split(places, names, rows, players)
-    return Chosen(_name_of(*parts, split), rows, tuple(players), places)
+        places = _split(places, names, rows, policies)
+    return Chosen(_name_of(*parts, split), rows, tuple(policies), places)
 
 
 def clear_filters() -> None:
@@ -112,13 +112,13 @@ def only_seeds(seeds: Sequence[int]) -> None:
     st.session_state[SEEDS_KEY] = seeds_text(seeds)
 
 
-def _split(places: Mapping[str, int], names: Sequence[str], rows: Rows, players: Sequence[str]) -> dict[str, int]:
-    """The places after a split: the first player of each policy keeps the policy's, others get new ones."""
+def _split(places: Mapping[str, int], names: Sequence[str], rows: Rows, policies: Sequence[str]) -> dict[str, int]:
+    """The places after a split: the first variant of each policy keeps the policy's place, others get new ones."""
     variants: dict[str, list[str]] = {name: [] for name in places}
-    for name, player in sorted(set(zip((names[int(row)] for row in rows), players, strict=True))):
-        variants[name].append(player)
+    for name, policy in sorted(set(zip((names[int(row)] for row in rows), policies, strict=True))):
+        variants[name].append(policy)
     first = {its[0] if its else name: places[name] for name, its in variants.items()}
-    return first | policy_places((player for its in variants.values() for player in its[1:]), first)
+    return first | policy_places((policy for its in variants.values() for policy in its[1:]), first)
 
 
 def _name_of(*parts: object) -> str:
@@ -161,26 +161,26 @@ def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _varying_settings(
-    key: str, _episodes: Sequence[PlayedEpisode], _players: Sequence[str]
+    key: str, _episodes: Sequence[PlayedEpisode], _policies: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     """Kept, because a setting may be a prompt of any length. key: names the choice."""
-    return varying_settings(_episodes, _players)
+    return varying_settings(_episodes, _policies)
 
 
 def _with_settings(
-    episodes: Sequence[PlayedEpisode], players: Sequence[str], varying: Mapping[str, tuple[str, ...]]
+    episodes: Sequence[PlayedEpisode], policies: Sequence[str], varying: Mapping[str, tuple[str, ...]]
 ) -> list[str]:
     labels: dict[tuple[str, ...], str] = {}
     result: list[str] = []
-    for episode, player in zip(episodes, players, strict=True):
-        names = varying.get(player, ())
-        key = (player, *(setting_text(episode.policy_params, name) for name in names))
+    for episode, policy in zip(episodes, policies, strict=True):
+        names = varying.get(policy, ())
+        key = (policy, *(setting_text(episode.policy_params, name) for name in names))
         if key not in labels:
             values = (
                 f"{words(one_line(n, 20))} {one_line(v, _MAX_SETTING_LENGTH)}"
                 for n, v in zip(names, key[1:], strict=True)
             )
-            labels[key] = distinct(one_line(" · ".join((player, *values)), 2 * _MAX_NAME_LENGTH), labels.values())
+            labels[key] = distinct(one_line(" · ".join((policy, *values)), 2 * _MAX_NAME_LENGTH), labels.values())
         result.append(labels[key])
     return result
 

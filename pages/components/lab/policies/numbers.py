@@ -49,7 +49,7 @@ from pages.components.lab.policies.policies_text import MIN_SEEDS
 from pages.components.shared.state import store
 
 ALL_TOGETHER = ""
-"""Stands for all players where numbers are given for each of them."""
+"""Stands for all policies where numbers are given for each of them."""
 
 _MAX_CONFIGS = 200
 _FRESH_S = 20  # how long a seed that somebody describes elsewhere may still be called unknown
@@ -61,16 +61,16 @@ def key_of(stored: Stored) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-@st.cache_data(max_entries=4, show_spinner="Looking at what each episode unlocked…")
+@st.cache_data(max_entries=4, show_spinner="Reading the unlocks of each episode…")
 def sample(key: str, _stored: Stored) -> Sample:
     """All stored episodes as arrays."""
     return sample_of(_stored.episodes, _stored.columns.episodes, ACHIEVEMENTS)
 
 
-@st.cache_data(max_entries=32, show_spinner="Drawing seeds again and again for the intervals…")
-def summaries(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, Summary]:
-    """Each player's, without intervals where its seeds are too few for them."""
-    return {player: _without_noise(summarise(_sample.at(rows))) for player, rows in _players.items()}
+@st.cache_data(max_entries=32, show_spinner="Bootstrapping the intervals…")
+def summaries(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, Summary]:
+    """Each policy's, without intervals where its seeds are too few for them."""
+    return {policy: _without_noise(summarise(_sample.at(rows))) for policy, rows in _policies.items()}
 
 
 def _without_noise(found: Summary) -> Summary:
@@ -90,37 +90,37 @@ def _without_noise(found: Summary) -> Summary:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def unfairness(
-    key: str, _episodes: Sequence[PlayedEpisode], _players: Sequence[str]
+    key: str, _episodes: Sequence[PlayedEpisode], _policies: Sequence[str]
 ) -> tuple[tuple[Difference, ...], SeedOverlap]:
     """What differs between the episodes of a choice."""
-    return differences(_episodes, _players), seed_overlap(_episodes, _players)
+    return differences(_episodes, _policies), seed_overlap(_episodes, _policies)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def distributions(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, tuple[Distribution, ...]]:
-    """For each player how its shaped returns, and how its environment returns are spread."""
+def distributions(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, tuple[Distribution, ...]]:
+    """For each policy how its shaped returns, and how its environment returns are spread."""
     return {
-        player: (distribution(_sample.shaped_returns[rows]), distribution(_sample.env_returns[rows]))
-        for player, rows in _players.items()
+        policy: (distribution(_sample.shaped_returns[rows]), distribution(_sample.env_returns[rows]))
+        for policy, rows in _policies.items()
     }
 
 
-@st.cache_data(max_entries=32, show_spinner="Drawing seeds again and again for the intervals…")
-def correlations(key: str, _sample: Sample, _players: Mapping[str, Rows]) -> dict[str, RankCorrelation]:
-    """Shaped return against achievements: of all together, then of each player."""
-    groups = {ALL_TOGETHER: np.concatenate(list(_players.values())), **_players}
+@st.cache_data(max_entries=32, show_spinner="Bootstrapping the intervals…")
+def correlations(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, RankCorrelation]:
+    """Shaped return against achievements: of all together, then of each policy."""
+    groups = {ALL_TOGETHER: np.concatenate(list(_policies.values())), **_policies}
     found = {
-        player: rank_correlation(
+        policy: rank_correlation(
             _sample.shaped_returns[rows], _sample.n_unlocked[rows].astype(np.float64), _sample.seeds[rows]
         )
-        for player, rows in groups.items()
+        for policy, rows in groups.items()
     }
     return {
-        player: its if its.n_seeds >= MIN_SEEDS else replace(its, low=None, high=None) for player, its in found.items()
+        policy: its if its.n_seeds >= MIN_SEEDS else replace(its, low=None, high=None) for policy, its in found.items()
     }
 
 
-@st.cache_data(max_entries=4, show_spinner="Reading when each episode unlocked what…")
+@st.cache_data(max_entries=4, show_spinner="Reading unlock times…")
 def unlocks(key: str, _stored: Stored) -> Floats:
     """The steps of all stored episodes' first unlocks. Raises StoreError."""
     ids = [episode.id for episode in _stored.episodes]
@@ -134,20 +134,20 @@ def unreadable_unlocks(key: str, _stored: Stored) -> tuple[Unreadable, ...]:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def times(key: str, _table: Floats, _players: Mapping[str, Rows]) -> dict[str, tuple[UnlockTime, ...]]:
-    """Each player's unlock times, in the order of the achievements."""
-    return {player: unlock_times(_table[rows]) for player, rows in _players.items()}
+def times(key: str, _table: Floats, _policies: Mapping[str, Rows]) -> dict[str, tuple[UnlockTime, ...]]:
+    """Each policy's unlock times, in the order of the achievements."""
+    return {policy: unlock_times(_table[rows]) for policy, rows in _policies.items()}
 
 
-def curves(place: int, table: Floats, its: Sample, players: Mapping[str, Rows]) -> dict[str, UnlockCurve]:
-    """How the achievement at this place comes with the steps, for each player. Quick."""
+def curves(place: int, table: Floats, its: Sample, policies: Mapping[str, Rows]) -> dict[str, UnlockCurve]:
+    """How the achievement at this place comes with the steps, for each policy. Quick."""
     return {
-        player: unlock_curve(table[rows, place], its.n_steps[rows], its.has_died[rows])
-        for player, rows in players.items()
+        policy: unlock_curve(table[rows, place], its.n_steps[rows], its.has_died[rows])
+        for policy, rows in policies.items()
     }
 
 
-@st.cache_data(max_entries=4, show_spinner="Adding up what each component paid…")
+@st.cache_data(max_entries=4, show_spinner="Adding up the reward components…")
 def components(key: str, _stored: Stored, _configs: Mapping[str, RewardConfig]) -> ComponentTable:
     """What each component paid in all stored episodes, lambda included."""
     facts = _stored.columns.episodes

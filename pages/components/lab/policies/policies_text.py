@@ -39,19 +39,19 @@ HOW_THE_SCORE_IS_MADE = (
 )
 
 _MAX_VALUES = 4
-_MAX_PLAYERS = 6
+_MAX_POLICIES = 6
 _MAX_VALUE_LENGTH = 60
 _FEW_SEEDS = 10
 _EFFECTS = {
     REWARD: "Shaped returns under different ones cannot be compared; everything else can.",
-    "step cap": "More steps leave more time to unlock.",
-    "decision cap": "More decisions leave more time to unlock.",
-    "op cap": "It may end an episode before its steps are used.",
+    "step limit": "More steps leave more time to unlock.",
+    "decision limit": "More decisions leave more time to unlock.",
+    "operation limit": "It may end an episode before its steps are used.",
     "given ops": "They end an episode before its steps are used.",
-    "time cap": "It may end an episode before its steps are used.",
+    "time limit": "It may end an episode before its steps are used.",
     "actions a call may hold": "It decides how many steps a decision may take.",
     "world's area": "It is another world for the same seed.",
-    "view": "It decides how far a player sees.",
+    "view": "It decides how far the character sees.",
     "world's length": "More steps leave more time to unlock.",
 }
 
@@ -85,10 +85,10 @@ def with_interval(estimate: Estimate, n_seeds: int, digits: int = 1, factor: flo
     return f"{CONFIDENCE:.0%} interval {interval}{unit} over {counted(n_seeds, 'seed')}{rough}"
 
 
-def summary_sentence(player: str, summary: Summary) -> str:
-    """One player in a sentence."""
+def summary_sentence(policy: str, summary: Summary) -> str:
+    """One policy in a sentence."""
     return (
-        f"{player}: Crafter score {summary.score.value:.1f}%, achievements {summary.achievements.value:.1f}, "
+        f"{policy}: Crafter score {summary.score.value:.1f}%, achievements {summary.achievements.value:.1f}, "
         f"environment return {signed(summary.env_return.value)}, shaped return {signed(summary.shaped_return.value)} "
         f"({counted(summary.n_episodes, 'episode')} on {counted(summary.n_seeds, 'seed')})"
     )
@@ -112,7 +112,7 @@ def unfair_title(found: Sequence[Difference], overlap: SeedOverlap) -> str:
     if not aspects:
         return "Some episodes were cut short." if early else ""
     more = " Some episodes were cut short." if early else ""
-    return f"Not everything here was played alike: {', '.join(aspects)}.{more}"
+    return f"Different settings: {', '.join(aspects)}.{more}"
 
 
 def unfair_sentences(
@@ -121,7 +121,7 @@ def unfair_sentences(
     """Everything that differs, each with who has what and what it means."""
     sentences = [_sentence(difference, configs) for difference in found]
     if len(overlap.seeds) > 1 and not overlap.is_the_same:
-        counts = _listed([f"{player} {len(seeds):,}" for player, seeds in overlap.seeds.items()], _MAX_PLAYERS)
+        counts = _listed([f"{policy} {len(seeds):,}" for policy, seeds in overlap.seeds.items()], _MAX_POLICIES)
         common = f"{len(overlap.common):,} in common" if overlap.common else "none in common"
         sentences.append(f"Seeds: {counts}; {common}. Other seeds are other worlds, some of them easier.")
     return tuple(sentences)
@@ -153,16 +153,16 @@ def _sentence(difference: Difference, configs: Mapping[str, RewardConfig]) -> st
     if difference.aspect == ENDED_EARLY:
         early = next(by for value, by in difference.values if value is True)
         return (
-            f"Cut short: {_players(early)}. They failed, were stopped by a person, or their process ended; what they "
+            f"Cut short: {_policies(early)}. They failed, were stopped by a person, or their process ended; what they "
             "might still have unlocked is missing."
         )
     values = _listed(
-        [f"{_value(difference.aspect, value, configs)} ({_players(by)})" for value, by in difference.values],
+        [f"{_value(difference.aspect, value, configs)} ({_policies(by)})" for value, by in difference.values],
         _MAX_VALUES,
     )
     if difference.aspect == SETTINGS:
-        player = next(iter(difference.values[0][1]))
-        return f"Settings of {player}: {values}. They are taken together here."
+        policy = next(iter(difference.values[0][1]))
+        return f"Settings of {policy}: {values}. They are taken together here."
     return f"{difference.aspect.capitalize()}: {values}. {_EFFECTS[difference.aspect]}"
 
 
@@ -176,7 +176,7 @@ def _value(aspect: str, value: Hashable, configs: Mapping[str, RewardConfig]) ->
         )
     if isinstance(plain_value, tuple):
         return "×".join(str(part) for part in plain_value)
-    if aspect == "time cap":
+    if aspect == "time limit":
         return f"{plain_value:,g} s"
     return "none" if plain_value is None else f"{plain_value:,}"
 
@@ -193,8 +193,8 @@ def config_name(config_hash: str, configs: Mapping[str, RewardConfig]) -> str:
     return f"{name}: {strategy}, λ {exact(config.effective_lambda)}"
 
 
-def _players(by: Mapping[str, int]) -> str:
-    return _listed([f"{player} {counted(n, 'episode')}" for player, n in by.items()], _MAX_PLAYERS)
+def _policies(by: Mapping[str, int]) -> str:
+    return _listed([f"{policy} {counted(n, 'episode')}" for policy, n in by.items()], _MAX_POLICIES)
 
 
 def _listed(parts: Sequence[str], most: int) -> str:

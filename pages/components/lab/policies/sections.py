@@ -23,7 +23,7 @@ from pages.components import charts
 from pages.components.charts.download import Download, Table, chart_with_downloads, file_name
 from pages.components.charts.figure import Theme, inert
 from pages.components.lab.policies import numbers
-from pages.components.lab.policies.charts import MAX_PLAYERS, component_bars, dots_by_group, success_rates
+from pages.components.lab.policies.charts import MAX_POLICIES, component_bars, dots_by_group, success_rates
 from pages.components.lab.policies.filter import Chosen
 from pages.components.lab.policies.policies_text import (
     HOW_INTERVALS_ARE_MADE,
@@ -51,7 +51,7 @@ ACHIEVEMENT_KEY = "across_achievement"
 
 _BY = ("Policy", "Seed difficulty", "Both")
 _AMOUNTS = ("Mean of an episode", "Share of all that was paid")
-_UNKNOWN = "not described yet"
+_UNKNOWN = "not rated"
 _GROUPS = (*(difficulty.value for difficulty in Difficulty), _UNKNOWN)
 _DESCRIBED_AT_ONCE = 24
 _WHAT_DIFFICULTY_IS = (
@@ -59,24 +59,24 @@ _WHAT_DIFFICULTY_IS = (
     "zombie or skeleton, medium 2 trees or more and at most 2 of them, hard at most 5 of them, custom everything else."
 )
 _HOW_CURVES_ARE_MADE = (
-    "Cumulative incidence: an episode that ended by the player's death without it never unlocks it; one that was cut "
-    "off at its cap, or stopped, leaves the count at that step (it is censored)."
+    "Cumulative incidence: an episode whose character died without it never unlocks it; one that reached a limit "
+    "or was stopped leaves the count at that step (it is censored)."
 )
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What every part looks at.
+    """What every section draws from.
 
-    stored, key: all episodes that are over, and their name. chosen: those that the filters let through. sample: all of
-    them as arrays. players, summaries: of the chosen, the highest score first. published: the rows to show beside them.
+    stored, key: all finished episodes, and a key for caches. chosen: those that match the filters. sample: all of them
+    as arrays. policies, summaries: of the chosen, the highest score first. published: published rows to show beside.
     """
 
     stored: Stored
     key: str
     chosen: Chosen
     sample: Sample
-    players: Mapping[str, Rows]
+    policies: Mapping[str, Rows]
     summaries: Mapping[str, Summary]
     published: Sequence[PublishedRow]
     configs: Mapping[str, RewardConfig]
@@ -84,9 +84,9 @@ class Compared:
 
     @property
     def drawn(self) -> dict[str, Rows]:
-        """The players that charts have room for: those with the most episodes."""
-        most = sorted(self.players, key=lambda player: -len(self.players[player]))[:MAX_PLAYERS]
-        return {player: rows for player, rows in self.players.items() if player in most}
+        """The policies that charts have room for: those with the most episodes."""
+        most = sorted(self.policies, key=lambda policy: -len(self.policies[policy]))[:MAX_POLICIES]
+        return {policy: rows for policy, rows in self.policies.items() if policy in most}
 
     @property
     def episodes(self) -> list[PlayedEpisode]:
@@ -96,7 +96,7 @@ class Compared:
 
 def show_achievements(its: Compared) -> None:
     """How often each achievement is unlocked."""
-    drawn = {player: its.summaries[player] for player in its.drawn}
+    drawn = {policy: its.summaries[policy] for policy in its.drawn}
     _show(
         success_rates(drawn, its.chosen.places, its.published, its.theme),
         "success-rates",
@@ -144,11 +144,11 @@ def show_difficulty(its: Compared) -> None:
     """How the start of a seed changes what is achieved and earned."""
     known = _difficulties(its)
     groups = _by_difficulty(its, known)
-    rows = {(group, player): rows for group, players in groups.items() for player, rows in players.items()}
-    name = _digest(its.chosen.key, *(f"{group}:{player}:{len(r)}:{r.sum()}" for (group, player), r in rows.items()))
+    rows = {(group, policy): rows for group, policies in groups.items() for policy, rows in policies.items()}
+    name = _digest(its.chosen.key, *(f"{group}:{policy}:{len(r)}:{r.sum()}" for (group, policy), r in rows.items()))
     found = numbers.summaries(name, its.sample, {"\0".join(of): its_rows for of, its_rows in rows.items()})
     summaries = {tuple(joined.split("\0")): summary for joined, summary in found.items()}
-    labels = {group: _group_label(its, group, players) for group, players in groups.items()}
+    labels = {group: _group_label(its, group, policies) for group, policies in groups.items()}
     left, right = st.columns(2)
     for column, title, what in (
         (left, "achievements, mean of an episode", lambda summary: summary.achievements),
@@ -157,9 +157,9 @@ def show_difficulty(its: Compared) -> None:
         of = cast(Callable[[Summary], Estimate], what)
         estimates = {
             labels[group]: {
-                player: _dot(player, of(summaries[group, player]), summaries[group, player]) for player in its_players
+                policy: _dot(policy, of(summaries[group, policy]), summaries[group, policy]) for policy in its_policies
             }
-            for group, its_players in groups.items()
+            for group, its_policies in groups.items()
         }
         with column:
             _show(
@@ -176,7 +176,7 @@ def show_difficulty(its: Compared) -> None:
 def show_returns(its: Compared) -> None:
     """How both returns are spread."""
     drawn = its.drawn
-    spreads = numbers.distributions(its.chosen.key, its.sample, its.players)
+    spreads = numbers.distributions(its.chosen.key, its.sample, its.policies)
     figure = returns(its.sample, its.stored.episodes, drawn, spreads, its.chosen.places, its.theme)
     picked = _show_points(
         figure,
@@ -199,11 +199,11 @@ def show_unlock_times(its: Compared) -> None:
     """When achievements come."""
     table = numbers.unlocks(its.key, its.stored)
     drawn = its.drawn
-    times = numbers.times(its.chosen.key, table, its.players)
+    times = numbers.times(its.chosen.key, table, its.policies)
     left, right = st.columns([1.15, 1])
     with left:
         _show(
-            unlock_quartiles({player: times[player] for player in drawn}, its.chosen.places, its.theme),
+            unlock_quartiles({policy: times[policy] for policy in drawn}, its.chosen.places, its.theme),
             "unlock-times",
             "The step at which each achievement is first unlocked, for each policy",
             lambda: _times_csv(its, table),
@@ -222,7 +222,7 @@ def show_unlock_times(its: Compared) -> None:
 
 def show_association(its: Compared) -> None:
     """Whether the shaped return follows the achievements."""
-    found = numbers.correlations(its.chosen.key, its.sample, its.players)
+    found = numbers.correlations(its.chosen.key, its.sample, its.policies)
     figure = return_against_achievements(its.sample, its.stored.episodes, its.drawn, its.chosen.places, its.theme)
     picked = _show_points(
         figure,
@@ -233,16 +233,16 @@ def show_association(its: Compared) -> None:
     _show_picked(its, picked)
     with st.container(border=True, gap="xsmall"):
         st.markdown("**Spearman's rank correlation of shaped return and achievements**")
-        if len(its.players) > 1:
+        if len(its.policies) > 1:
             st.text(correlation_sentence("All together", found[numbers.ALL_TOGETHER]))
         drawn = its.drawn
-        for player in drawn:
-            st.text(correlation_sentence(player, found[player]))
-        others = [player for player in its.players if player not in drawn]
+        for policy in drawn:
+            st.text(correlation_sentence(policy, found[policy]))
+        others = [policy for policy in its.policies if policy not in drawn]
         if others:
             with st.expander(f"The {len(others)} others"):
-                for player in others:
-                    st.text(correlation_sentence(player, found[player]))
+                for policy in others:
+                    st.text(correlation_sentence(policy, found[policy]))
         st.caption(
             "1: the more achievements, the higher the shaped return, always; 0: no such order; −1: the other way. "
             "All together may differ from each policy alone, where policies differ. Interval: 95%, percentiles of a "
@@ -265,27 +265,27 @@ def _group_of(episode: PlayedEpisode, known: Mapping[World, Difficulty]) -> str:
 
 
 def _by_difficulty(its: Compared, known: Mapping[World, Difficulty]) -> dict[str, dict[str, Rows]]:
-    """Difficulty -> player -> rows, without what is empty."""
+    """Difficulty -> policy -> rows, without what is empty."""
     groups: dict[str, dict[str, list[int]]] = {group: {} for group in _GROUPS}
-    for player, rows in its.drawn.items():
+    for policy, rows in its.drawn.items():
         for row in rows:
             group = _group_of(its.stored.episodes[row], known)
-            groups[group].setdefault(player, []).append(int(row))
+            groups[group].setdefault(policy, []).append(int(row))
     return {
-        group: {player: np.array(rows, np.int64) for player, rows in players.items()}
-        for group, players in groups.items()
-        if players
+        group: {policy: np.array(rows, np.int64) for policy, rows in policies.items()}
+        for group, policies in groups.items()
+        if policies
     }
 
 
-def _group_label(its: Compared, group: str, players: Mapping[str, Rows]) -> str:
-    rows = np.concatenate(list(players.values()))
+def _group_label(its: Compared, group: str, policies: Mapping[str, Rows]) -> str:
+    rows = np.concatenate(list(policies.values()))
     return f"{group}<br>{counted(len(np.unique(its.sample.seeds[rows])), 'seed')}, {counted(len(rows), 'episode')}"
 
 
-def _dot(player: str, estimate: Estimate, summary: Summary) -> tuple[Estimate, str]:
+def _dot(policy: str, estimate: Estimate, summary: Summary) -> tuple[Estimate, str]:
     return estimate, (
-        f"<b>{inert(player)}</b>: {signed(estimate.value)}<br>{with_interval(estimate, summary.n_seeds, 2)}, "
+        f"<b>{inert(policy)}</b>: {signed(estimate.value)}<br>{with_interval(estimate, summary.n_seeds, 2)}, "
         f"{counted(summary.n_episodes, 'episode')}"
     )
 
@@ -324,15 +324,17 @@ def _describe(worlds: Sequence[World]) -> None:
 
 
 def _groups(its: Compared, by: str, known: Mapping[World, Difficulty]) -> dict[str, Rows]:
-    """The bars: for each player, for each difficulty, or for each of both."""
+    """The bars: for each policy, for each difficulty, or for each of both."""
     if by == _BY[0]:
-        return {_sized(player, rows): rows for player, rows in its.drawn.items()}
+        return {_sized(policy, rows): rows for policy, rows in its.drawn.items()}
     found = _by_difficulty(its, known)
     if by == _BY[1]:
-        together = {group: np.concatenate(list(players.values())) for group, players in found.items()}
+        together = {group: np.concatenate(list(policies.values())) for group, policies in found.items()}
         return {_sized(group, rows): rows for group, rows in together.items()}
     return {
-        _sized(f"{group}, {player}", rows): rows for group, players in found.items() for player, rows in players.items()
+        _sized(f"{group}, {policy}", rows): rows
+        for group, policies in found.items()
+        for policy, rows in policies.items()
     }
 
 
@@ -362,7 +364,7 @@ def _show_curves(its: Compared, table: Floats, drawn: Mapping[str, Rows]) -> Non
     name = st.selectbox("Achievement", ACHIEVEMENTS, key=ACHIEVEMENT_KEY, bind="query-params", format_func=words)
     place = ACHIEVEMENTS.index(name) if name in ACHIEVEMENTS else telling
     found = numbers.curves(place, table, its.sample, drawn)
-    sizes = {player: len(rows) for player, rows in drawn.items()}
+    sizes = {policy: len(rows) for policy, rows in drawn.items()}
     _show(
         unlock_curves(ACHIEVEMENTS[place], found, sizes, its.chosen.places, its.theme),
         "unlock-curve",
@@ -422,9 +424,9 @@ def _show_picked(its: Compared, episode_id: str | None) -> None:
 
 
 def _say_who_is_drawn(its: Compared) -> None:
-    if len(its.players) > MAX_PLAYERS:
+    if len(its.policies) > MAX_POLICIES:
         st.caption(
-            f"The {MAX_PLAYERS} policies with the most episodes are drawn; the table above has all {len(its.players)}."
+            f"Showing the {MAX_POLICIES} policies with the most episodes; the table above has all {len(its.policies)}."
         )
 
 
@@ -438,7 +440,7 @@ def _episodes_csv(its: Compared) -> Table:
             *(e.id, e.run_id, who, e.seed, e.world_episode, e.config_hash),
             *(e.n_achievements, e.shaped_return, e.env_return, e.n_steps, e.stop_reason.value),
         )
-        for who, e in zip(its.chosen.players, its.episodes, strict=True)
+        for who, e in zip(its.chosen.policies, its.episodes, strict=True)
     )
     return [heading, *rows]
 
@@ -451,7 +453,7 @@ def _times_csv(its: Compared, table: Floats) -> Table:
             who,
             *(None if np.isnan(step) else int(step) for step in table[row]),
         )
-        for row, who in zip(its.chosen.rows, its.chosen.players, strict=True)
+        for row, who in zip(its.chosen.rows, its.chosen.policies, strict=True)
     )
     return [heading, *rows]
 

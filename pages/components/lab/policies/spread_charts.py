@@ -19,7 +19,7 @@ from pages.components.lab.shared.policy_colours import policy_colour, policy_sha
 from pages.components.text.format import number, short_id, signed, words
 
 MAX_POINTS = 300
-"""As many episodes of a player are drawn; every number is made from all of them."""
+"""As many episodes of a policy are drawn; every number is made from all of them."""
 
 _GOLDEN = 0.618034  # multiples of it spread evenly between 0 and 1, whatever their number
 _STRIP = 0.5  # of a row's height, over which its points are scattered
@@ -39,30 +39,30 @@ def thinned(values: Floats, rows: Rows, most: int = MAX_POINTS) -> Rows:
 def returns(
     its: Sample,
     episodes: Sequence[PlayedEpisode],
-    players: Mapping[str, Rows],
+    policies: Mapping[str, Rows],
     spreads: Mapping[str, tuple[Distribution, ...]],
     places: Mapping[str, int],
     theme: Theme,
 ) -> go.Figure:
-    """Each episode as a point, a row for each player; the shaped and the environment return in panels of their own."""
+    """Each episode as a point, a row for each policy; the shaped and the environment return in panels of their own."""
     traces: list[dict[str, Any]] = []
-    for row, (player, rows) in enumerate(players.items()):
-        place = places[player]
+    for row, (policy, rows) in enumerate(policies.items()):
+        place = places[policy]
         panels = (("x", its.shaped_returns, "shaped return"), ("x2", its.env_returns, "environment return"))
-        for (axis, values, name), spread in zip(panels, spreads[player], strict=True):
+        for (axis, values, name), spread in zip(panels, spreads[policy], strict=True):
             drawn = thinned(values, rows)
             heights = row + _scattered(drawn, _STRIP)
-            traces.append(_points(axis, values[drawn], heights, [episodes[at] for at in drawn], player, place, theme))
-            traces += _quartiles(axis, row, spread, f"<b>{inert(player)}</b>, {name}", theme)
+            traces.append(_points(axis, values[drawn], heights, [episodes[at] for at in drawn], policy, place, theme))
+            traces += _quartiles(axis, row, spread, f"<b>{inert(policy)}</b>, {name}", theme)
     return styled(
         traces,
         theme,
-        height=64 * len(players) + 80 + ABOVE_PX,
+        height=64 * len(policies) + 80 + ABOVE_PX,
         x={"title": {"text": "shaped return of an episode"}, "domain": [0, 0.48], "zeroline": True},
         y={
-            "tickvals": list(range(len(players))),
-            "ticktext": [inert(player) for player in players],
-            "range": [len(players) - 0.5, -0.5],
+            "tickvals": list(range(len(policies))),
+            "ticktext": [inert(policy) for policy in policies],
+            "range": [len(policies) - 0.5, -0.5],
             "showgrid": False,
             "zeroline": False,
             "automargin": True,
@@ -76,16 +76,16 @@ def returns(
 def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], places: Mapping[str, int], theme: Theme) -> go.Figure:
     """When each achievement comes, the earliest on top: a line over the middle half, a mark at the median."""
     reached = [
-        at for at in range(len(ACHIEVEMENTS)) if any(of_player[at].median is not None for of_player in times.values())
+        at for at in range(len(ACHIEVEMENTS)) if any(of_policy[at].median is not None for of_policy in times.values())
     ]
     reached.sort(key=lambda at: min(t[at].median for t in times.values() if t[at].median is not None))  # pyright: ignore
     traces: list[dict[str, Any]] = []
     n = len(times)
-    for number_of_player, (player, of_player) in enumerate(times.items()):
-        offset = 0.0 if n == 1 else 0.56 * (number_of_player / (n - 1) - 0.5)
-        known = [(row + offset, of_player[at], ACHIEVEMENTS[at]) for row, at in enumerate(reached)]
-        traces.append(_time_marks(player, [entry for entry in known if entry[1].median is not None], places, theme))
-        traces.append(_legend_entry(player, places[player], theme))
+    for number_of_policy, (policy, of_policy) in enumerate(times.items()):
+        offset = 0.0 if n == 1 else 0.56 * (number_of_policy / (n - 1) - 0.5)
+        known = [(row + offset, of_policy[at], ACHIEVEMENTS[at]) for row, at in enumerate(reached)]
+        traces.append(_time_marks(policy, [entry for entry in known if entry[1].median is not None], places, theme))
+        traces.append(_legend_entry(policy, places[policy], theme))
     return styled(
         traces,
         theme,
@@ -108,21 +108,21 @@ def unlock_curves(
     places: Mapping[str, int],
     theme: Theme,
 ) -> go.Figure:
-    """The share of episodes that have unlocked it by each step. sizes: how many episodes each player has."""
+    """The share of episodes that have unlocked it by each step. sizes: how many episodes each policy has."""
     traces: list[dict[str, Any]] = []
-    for player, curve in curves.items():
-        colour = policy_colour(places[player], theme)
+    for policy, curve in curves.items():
+        colour = policy_colour(places[policy], theme)
         steps, shares = _few(curve.steps, curve.shares)
         traces.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": inert(player),
+                "name": inert(policy),
                 "x": steps.tolist(),
                 "y": (100 * shares).tolist(),
                 "line": {"color": colour, "width": 2, "shape": "hv"},
-                "hovertemplate": f"<b>{inert(player)}</b>: by step %{{x:,}}, %{{y:.0f}}% of "
-                f"{counted(sizes[player], 'episode')} have unlocked {words(achievement)}<extra></extra>",
+                "hovertemplate": f"<b>{inert(policy)}</b>: by step %{{x:,}}, %{{y:.0f}}% of "
+                f"{counted(sizes[policy], 'episode')} have unlocked {words(achievement)}<extra></extra>",
             }
         )
     return styled(
@@ -135,18 +135,22 @@ def unlock_curves(
 
 
 def return_against_achievements(
-    its: Sample, episodes: Sequence[PlayedEpisode], players: Mapping[str, Rows], places: Mapping[str, int], theme: Theme
+    its: Sample,
+    episodes: Sequence[PlayedEpisode],
+    policies: Mapping[str, Rows],
+    places: Mapping[str, int],
+    theme: Theme,
 ) -> go.Figure:
     """Each episode as a point: what the shaping paid, and what was achieved."""
-    most = max(1, MAX_POINTS * 4 // max(len(players), 1))
+    most = max(1, MAX_POINTS * 4 // max(len(policies), 1))
     traces: list[dict[str, Any]] = []
-    for player, rows in players.items():
+    for policy, rows in policies.items():
         drawn = thinned(its.shaped_returns, rows, most)
         heights = its.n_unlocked[drawn] + _scattered(drawn, _APART)
         values, shown = its.shaped_returns[drawn], [episodes[at] for at in drawn]
-        points = _points("x", values, heights, shown, player, places[player], theme)
-        traces.append(points | {"name": inert(player), "showlegend": True})
-    highest = int(its.n_unlocked[np.concatenate(list(players.values()))].max(initial=1))
+        points = _points("x", values, heights, shown, policy, places[policy], theme)
+        traces.append(points | {"name": inert(policy), "showlegend": True})
+    highest = int(its.n_unlocked[np.concatenate(list(policies.values()))].max(initial=1))
     return styled(
         traces,
         theme,
@@ -168,7 +172,7 @@ def _points(
     values: Floats,
     heights: Floats,
     episodes: Sequence[PlayedEpisode],
-    player: str,
+    policy: str,
     place: int,
     theme: Theme,
 ) -> dict[str, Any]:
@@ -190,15 +194,15 @@ def _points(
         },
         "selected": {"marker": {"opacity": 1.0, "size": 11}},
         "unselected": {"marker": {"opacity": 0.35}},
-        "hovertext": [_episode_in_words(episode, player) for episode in episodes],
+        "hovertext": [_episode_in_words(episode, policy) for episode in episodes],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "showlegend": False,
     }
 
 
-def _episode_in_words(episode: PlayedEpisode, player: str) -> str:
+def _episode_in_words(episode: PlayedEpisode, policy: str) -> str:
     return (
-        f"<b>{inert(player)}</b> on seed {episode.seed}, episode {inert(short_id(episode.id))}<br>"
+        f"<b>{inert(policy)}</b> on seed {episode.seed}, episode {inert(short_id(episode.id))}<br>"
         f"shaped return {signed(episode.shaped_return)}, environment return {signed(episode.env_return)}<br>"
         f"{counted(episode.n_achievements, 'achievement')} in {counted(episode.n_steps, 'step')}"
     )
@@ -236,9 +240,9 @@ def _quartiles(axis: str, row: int, spread: Distribution, who: str, theme: Theme
 
 
 def _time_marks(
-    player: str, known: Sequence[tuple[float, UnlockTime, str]], places: Mapping[str, int], theme: Theme
+    policy: str, known: Sequence[tuple[float, UnlockTime, str]], places: Mapping[str, int], theme: Theme
 ) -> dict[str, Any]:
-    place = places[player]
+    place = places[policy]
     colour = policy_colour(place, theme)
     medians = [time.median or 0.0 for _, time, _ in known]
     return {
@@ -265,7 +269,7 @@ def _time_marks(
             "width": 0,
         },
         "hovertext": [
-            f"<b>{words(name)}</b>: {inert(player)} at step {number(time.median or 0)} in the median, half of them "
+            f"<b>{words(name)}</b>: {inert(policy)} at step {number(time.median or 0)} in the median, half of them "
             f"between {number(time.lower or 0)} and {number(time.upper or 0)}<br>reached in {time.n_reached:,} of "
             f"{counted(time.n_episodes, 'episode')} ({percent(time.share)})"
             for _, time, name in known
@@ -274,12 +278,12 @@ def _time_marks(
     }
 
 
-def _legend_entry(player: str, place: int, theme: Theme) -> dict[str, Any]:
+def _legend_entry(policy: str, place: int, theme: Theme) -> dict[str, Any]:
     """A mark of full strength: a trace's own entry takes the strength of its first point."""
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": inert(player),
+        "name": inert(policy),
         "x": [None],
         "y": [None],
         "marker": {"size": 9, "color": policy_colour(place, theme), "symbol": policy_shape(place)},

@@ -18,7 +18,7 @@ from pages.components.text.format import number, signed
 
 _ROW_PX = 33
 _MAX_ROWS_IN_FULL = 14
-_SHORT_CAPS = ("step cap", "world's length")
+_SHORT_CAPS = ("step limit", "world's length")
 
 _WHAT_PROGRESS_IS = (
     f"How many of the {len(ACHIEVEMENTS)} achievements the mean episode unlocks: {len(ACHIEVEMENTS) // 2} of them are "
@@ -39,10 +39,10 @@ _COLUMNS = {
     ),
     "progress_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
     "env_return": st.column_config.NumberColumn(
-        "Env return", width=82, alignment="right", help="What Crafter itself paid, mean of an episode"
+        "Env return", width=82, alignment="right", help="Crafter's own rewards, mean of an episode"
     ),
     "shaped_return": st.column_config.NumberColumn(
-        "Shaped return", width=100, alignment="right", help="What the reward configuration paid, mean of an episode"
+        "Shaped return", width=100, alignment="right", help="Shaped rewards, mean of an episode"
     ),
     "steps": st.column_config.NumberColumn("Steps", width=58, alignment="right", help="Mean of an episode"),
 }
@@ -56,7 +56,7 @@ _PUBLISHED_COLUMNS = {
             ("deviation", "± deviation", 108, "Standard deviation of the score between runs"),
             ("progress", "Progress, %", 96, _WHAT_PROGRESS_IS),
             ("error", "± error", 108, "Standard error of the progress over episodes"),
-            ("env_return", "Env return", 90, "What Crafter itself paid, mean of an episode"),
+            ("env_return", "Env return", 90, "Crafter's own rewards, mean of an episode"),
             ("steps", "Steps", 70, "Mean of an episode"),
         )
     },
@@ -64,10 +64,10 @@ _PUBLISHED_COLUMNS = {
 
 
 def show_stored(summaries: Mapping[str, Summary]) -> None:
-    """A row for each player."""
+    """A row for each policy."""
     rows = [
         {
-            "who": player,
+            "who": policy,
             "episodes": its.n_episodes,
             "seeds": its.n_seeds,
             "score": its.score.value,
@@ -78,7 +78,7 @@ def show_stored(summaries: Mapping[str, Summary]) -> None:
             "shaped_return": its.shaped_return.value,
             "steps": its.steps.value,
         }
-        for player, its in summaries.items()
+        for policy, its in summaries.items()
     ]
     st.dataframe(
         _styled(pd.DataFrame(rows)),
@@ -145,7 +145,7 @@ def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRo
     )
     stored = (
         (
-            *(player, "stored here", its.n_episodes, its.n_seeds),
+            *(policy, "stored here", its.n_episodes, its.n_seeds),
             *(its.score.value, its.score.low, its.score.high),
             *(lambda of: (of.value, of.low, of.high))(its.progress.times(100)),
             its.achievements.value,
@@ -153,7 +153,7 @@ def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRo
             *(its.shaped_return.value, its.shaped_return.low, its.shaped_return.high),
             *(its.steps.value, "stored here; intervals: 95%, bootstrap over seeds"),
         )
-        for player, its in summaries.items()
+        for policy, its in summaries.items()
     )
     others = (
         (
@@ -169,8 +169,8 @@ def success_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedR
     """Every success rate."""
     heading = ("achievement", "who", "where", "successes", "episodes", "seeds", "share", "low", "high")
     stored = (
-        (name, player, "stored here", its.n_successes[at], its.n_episodes, its.n_seeds, rate.value, rate.low, rate.high)
-        for player, its in summaries.items()
+        (name, policy, "stored here", its.n_successes[at], its.n_episodes, its.n_seeds, rate.value, rate.low, rate.high)
+        for policy, its in summaries.items()
         for at, (name, rate) in enumerate(zip(ACHIEVEMENTS, its.success, strict=True))
     )
     others = (

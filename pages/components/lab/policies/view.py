@@ -61,21 +61,21 @@ def show_policies(stored: Stored) -> None:
     key = numbers.key_of(stored)
     chosen = filter_bar(stored.episodes, key)
     if not len(chosen.rows):
-        st.info("No episode that is over fits these filters. Loosen one of them, or clear them all.")
-        st.button("Clear the filters", on_click=clear_filters, key="across_clear")
+        st.info("No finished episode matches these filters. Loosen one, or clear all filters.")
+        st.button("Clear filters", on_click=clear_filters, key="across_clear")
         return
     try:
         _show_chosen(stored, key, chosen)
     except (StoreError, InvalidInput) as error:
-        stop_with("The comparison cannot be read", error)
+        stop_with("Cannot read the comparison", error)
 
 
 def _show_chosen(stored: Stored, key: str, chosen: Chosen) -> None:
     sample = numbers.sample(key, stored)
-    summaries = _best_first(numbers.summaries(chosen.key, sample, chosen.by_player()))
-    players = {player: rows for player, rows in _rows(chosen, summaries).items()}
+    summaries = _best_first(numbers.summaries(chosen.key, sample, chosen.by_policy()))
+    policies = {policy: rows for policy, rows in _rows(chosen, summaries).items()}
     configs = numbers.configs(key, stored.episodes)
-    found = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.players)
+    found = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies)
     _show_what_is_compared(chosen, summaries)
     _show_unfairness(*found, configs)
     overview = st.container()
@@ -84,7 +84,7 @@ def _show_chosen(stored: Stored, key: str, chosen: Chosen) -> None:
         if published:
             first = stored.episodes[chosen.rows[0]]
             show_published(published, step_caps(found[0], min(first.limits.max_steps, first.env.length)))
-    its = Compared(stored, key, chosen, sample, players, summaries, published, configs, charts.theme())
+    its = Compared(stored, key, chosen, sample, policies, summaries, published, configs, charts.theme())
     with overview:
         _show_overview(its)
     tabs = st.tabs(list(_SECTIONS), key=SECTION_KEY, on_change="rerun", bind="query-params")
@@ -98,16 +98,16 @@ def _best_first(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
 
 
 def _rows(chosen: Chosen, summaries: Mapping[str, Summary]) -> dict[str, Rows]:
-    rows = chosen.by_player()
-    return {player: rows[player] for player in summaries}
+    rows = chosen.by_policy()
+    return {policy: rows[policy] for policy in summaries}
 
 
 def _show_nothing() -> None:
     with st.container(border=True):
         st.subheader("Nothing to compare yet", anchor=False)
         st.write(
-            "This view compares policies over many episodes: how often they unlock what, what paid, and how sure one "
-            "can be. It takes episodes that are over, best of two policies or more, on the same seeds."
+            "This view compares policies over many episodes: success rates, rewards by component, and intervals. It "
+            "needs finished episodes, ideally of two or more policies on the same seeds."
         )
         with st.container(horizontal=True):
             for label, policy in (
@@ -158,7 +158,7 @@ def _choose_published() -> tuple[PublishedRow, ...]:
 
 def _show_overview(its: Compared) -> None:
     drawn = dict(list(its.summaries.items())[:_MAX_PLAYERS_IN_THE_CHART])
-    alt = ". ".join(summary_sentence(player, summary) for player, summary in drawn.items())
+    alt = ". ".join(summary_sentence(policy, summary) for policy, summary in drawn.items())
     charts.show(
         scores(drawn, its.chosen.places, its.published, its.theme),
         key="across-scores",

@@ -18,8 +18,8 @@ from pages.components.text.escape import safe_text
 SEEDS: Final = (42, 4)
 STEPS: Final = 2_500
 PLAYERS: Final = (
-    ("Lab example: an honest player", PolicySpec("scripted")),
-    ("Lab example: a farmer", PolicySpec("farmer", {"farm": "water"})),
+    ("Lab example: honest", PolicySpec("scripted")),
+    ("Lab example: farming", PolicySpec("farmer", {"farm": "water"})),
 )
 _LOOKED_AT = 50
 _FAILED = "lab_example_failed"
@@ -30,12 +30,12 @@ def offer_example(key: str) -> None:
     if show_progress():
         return
     if is_played():
-        st.caption("The example has been played. Its runs are called “Lab example: …” and are among what is stored.")
+        st.caption("The example is done. Its runs are stored as “Lab example: …”.")
         return
     st.text(
-        f"Two players in the worlds of seeds {' and '.join(map(str, SEEDS))}, {STEPS:,} steps each: one plays as well "
-        "as it can, the other drinks for as long as it lives. Both are paid by the default per-achievement rewards. It "
-        "takes about a minute; the page goes on by itself."
+        f"Two policies in the worlds of seeds {' and '.join(map(str, SEEDS))}, {STEPS:,} steps each: one plays as well "
+        "as it can, the other drinks for as long as it lives. Both use the default per-achievement rewards. It takes "
+        "about a minute; this page updates by itself."
     )
     st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play)
     if failed := st.session_state.pop(_FAILED, ""):
@@ -55,14 +55,14 @@ def show_progress() -> bool:
     if over == count:
         return False
     st.info(
-        f"The example is being played: {over} of {count} episodes are over. It takes about a minute; the page goes on "
+        f"Playing the example: {over} of {count} episodes are over. It takes about a minute; the page goes on "
         "by itself."
     )
     return True
 
 
 def run_of(name: str, policy: PolicySpec) -> Run:
-    """One player's launch, which is the same each time."""
+    """One policy's launch, which is the same each time."""
     plan = LaunchPlan(
         seeds=SEEDS,
         episodes_per_seed=1,
@@ -89,4 +89,4 @@ def _play() -> None:
         for name, policy in PLAYERS:
             jobs.launch(store(), settings(), run_of(name, policy))
     except CraftscopeError as error:
-        st.session_state[_FAILED] = f"The example was not launched: {error}"
+        st.session_state[_FAILED] = f"Could not launch the example: {error}"

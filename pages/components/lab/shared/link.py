@@ -47,7 +47,7 @@ def begin_with_link(comparable: Collection[str]) -> None:
     try:
         start_from_link(LAB, config_in(text))
     except InvalidReward as error:
-        troubles.append(f"The link's rewards cannot be used: {error} The form holds the defaults.")
+        troubles.append(f"The link's rewards cannot be used: {error} The form shows the defaults.")
 
 
 def note_unknown(name: str, accepted: Collection[str]) -> None:
@@ -117,7 +117,7 @@ def has_room_for(config: RewardConfig) -> bool:
 
 def say_trouble(sentence: str) -> None:
     """Let `link_troubles` say something else from now on."""
-    LAB.put(_TROUBLES, [f"{sentence} What follows is held against what was paid in play."])
+    LAB.put(_TROUBLES, [f"{sentence} The results compare with the rewards as played."])
     LAB.put(_SAID_AT, None)
 
 

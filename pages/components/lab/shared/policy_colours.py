@@ -1,6 +1,6 @@
-"""One colour for each player in every chart that compares them; published results are hollow marks in grey.
+"""One colour for each policy in every chart that compares them; published results are hollow marks in grey.
 
-A player's place, and with it the colour, follows from its name: whoever is stored later changes nobody's.
+A policy's place, and with it the colour, follows from its name: whoever is stored later changes nobody's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from zlib import crc32
 
 from pages.components.charts.figure import COLOURS, Colour, Theme
 
-_PLAYERS: Final = (
+_POLICIES: Final = (
     Colour("#059669", "#34d399"),
     Colour("#2563eb", "#60a5fa"),
     Colour("#d97706", "#fbbf24"),
@@ -24,13 +24,13 @@ _PLAYERS: Final = (
     Colour("#134e4a", "#99f6e4"),
 )
 _FIXED: Final = {"scripted": 0, "random": 1, "farmer": 2, "human": 3, "llm": 4}
-_FREE: Final = len(_PLAYERS) - len(_FIXED)
+_FREE: Final = len(_POLICIES) - len(_FIXED)
 _SHAPES: Final = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon", "star")
 _HOLLOW: Final = ("circle-open", "diamond-open", "square-open", "triangle-up-open", "triangle-down-open", "star-open")
 
 
 def policy_places(names: Iterable[str], taken: Mapping[str, int] | None = None) -> dict[str, int]:
-    """The place of each player. A name without one of its own takes one that follows from its letters, or the next that
+    """The place of each policy. A name without one of its own takes one that follows from its letters, or the next that
     is free; colours come again, with another mark, only where all are taken.
 
     taken: places that others have already.
@@ -43,21 +43,21 @@ def policy_places(names: Iterable[str], taken: Mapping[str, int] | None = None) 
             continue
         letters = crc32(name.encode("utf-8", "replace"))
         candidates = [len(_FIXED) + (letters + step) % _FREE for step in range(_FREE)]
-        again = len(_PLAYERS) * (len(_SHAPES) - 1)
-        candidates += [len(_PLAYERS) + (letters + step) % again for step in range(again)]
+        again = len(_POLICIES) * (len(_SHAPES) - 1)
+        candidates += [len(_POLICIES) + (letters + step) % again for step in range(again)]
         places[name] = next((place for place in candidates if place not in used), candidates[0])
         used.add(places[name])
     return places
 
 
 def policy_colour(place: int, theme: Theme) -> str:
-    """The colour of the player at this place of `player_places`."""
-    return _PLAYERS[place % len(_PLAYERS)].on(theme)
+    """The colour of the policy at this place of `policy_places`."""
+    return _POLICIES[place % len(_POLICIES)].on(theme)
 
 
 def policy_shape(place: int) -> str:
-    """The mark of that player: another one where the colours begin anew."""
-    return _SHAPES[place // len(_PLAYERS) % len(_SHAPES)]
+    """The mark of that policy: another one where the colours begin anew."""
+    return _SHAPES[place // len(_POLICIES) % len(_SHAPES)]
 
 
 def published_mark(place: int, theme: Theme) -> dict[str, object]:

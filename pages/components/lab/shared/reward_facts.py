@@ -26,10 +26,10 @@ def stored_rewards() -> Stored:
     """All episodes that are over by now. Where they cannot be read, the page ends here with a sentence."""
     source = store()
     try:
-        with st.spinner("Reading what was played…"):
+        with st.spinner("Loading reward facts…"):
             return _archive(source.url, source).refresh()
     except StoreError as error:
-        stop_with("What was played cannot be read", error)
+        stop_with("Cannot load the reward facts", error)
 
 
 def show_what_is_loaded(stored: Stored) -> None:
@@ -44,11 +44,11 @@ def show_what_is_loaded(stored: Stored) -> None:
 def show_why_none() -> None:
     """Why there is nothing to score, though something is stored."""
     if store().totals(_NOT_OVER).episodes:
-        st.info("No episode with a decision is over yet. This page goes on by itself when the first one is.")
+        st.info("No episode has finished yet. This page updates when the first one does.")
         st.page_link("pages/run.py", label="Watch them play →")
         return
-    st.info("No episode that could be scored is stored: none of them both made a decision and can be read.")
-    st.page_link("pages/traces.py", label="See in Traces what became of them →")
+    st.info("No stored episode can be scored: each one either made no decision or cannot be read.")
+    st.page_link("pages/traces.py", label="See them in Traces →")
 
 
 def join_what_ends(stored: Stored) -> None:
@@ -71,7 +71,7 @@ def _loaded_in_words(stored: Stored, waiting: int, left_out: int) -> str:
             f"decision{'s' * (decisions != 1)}" + ", all that is stored" * (not waiting and not left_out)
         )
     elif not left_out:
-        parts.append("No episode is over yet")
+        parts.append("No episode has finished yet")
     if left_out:
         parts.append(f"{number(left_out)} that made no decision {'is' if left_out == 1 else 'are'} left out")
     if waiting and episodes:

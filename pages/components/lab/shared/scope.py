@@ -42,7 +42,7 @@ def scope_picker(stored: Stored) -> str:
     )
     mark_something(SCOPE)
     if scope == ONE:
-        st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="its id, or how it begins", width=220)
+        st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="id or its beginning", width=220)
         _newest_picker(stored)
     if is_meant:
         keep_in_address("lab", "scope", {SCOPE: ONE})  # once: from now on the choice keeps its own parameter
@@ -72,7 +72,7 @@ def _newest_picker(stored: Stored) -> None:
         format_func=called,
         key=key,
         on_change=choose,
-        placeholder="player, seed and return",
+        placeholder="policy, seed and return",
         width=290,
     )
 
@@ -84,7 +84,7 @@ def episodes_in(scope: str, stored: Stored) -> Stored:
     if scope == SELECTION:
         fitting = list(_played(filter_bar(store().policies())))
         if not fitting:
-            st.info("No episode that is over fits these filters. Loosen one of them, or clear them all.")
+            st.info("No finished episode matches these filters. Loosen one, or clear all filters.")
             st.stop()
         return _chosen(stored, fitting)
     return stored
@@ -109,7 +109,7 @@ def _one(stored: Stored) -> str:
     """The id of the episode that was named."""
     asked = (st.session_state.get(_EPISODE) or "").strip()
     if not asked:
-        st.info("Give an episode's id, or the beginning of it (at least six characters), or choose one of the newest.")
+        st.info("Enter an episode id (at least its first six characters), or choose one of the newest.")
         st.stop()
     try:
         found = store().episode(asked)
@@ -123,7 +123,7 @@ def _one(stored: Stored) -> str:
         st.error(escape(one_line(f"This episode is left out here: {problem}", _MAX_SENTENCE_LENGTH)))
         st.stop()
     if not any(episode.id == found.id for episode in stored.episodes):
-        waiting = "has not made a decision" if found.status.is_over else "is not over yet"
+        waiting = "made no decision" if found.status.is_over else "is still running"
         st.info(f"Episode {escape(short_id(found.id))} {waiting}, so there is nothing to score.")
         st.stop()
     return found.id

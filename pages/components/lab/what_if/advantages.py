@@ -24,9 +24,9 @@ _COLUMNS = {
     "policy": st.column_config.TextColumn("Policy", width=72),
     "world": st.column_config.TextColumn("World", width=62),
     "returns": st.column_config.TextColumn("Return", width=108),
-    "before": st.column_config.TextColumn("Before", width=60, help="Its advantage before"),
-    "after": st.column_config.TextColumn("Now", width=60, help="Its advantage under these rewards"),
-    "means": st.column_config.TextColumn("A trainer would do", width=126),
+    "before": st.column_config.TextColumn("Before", width=60, help="Advantage before"),
+    "after": st.column_config.TextColumn("Now", width=60, help="Advantage under this configuration"),
+    "means": st.column_config.TextColumn("A trainer would", width=126),
 }
 
 
@@ -34,14 +34,14 @@ def show_advantages(result: Rescored) -> None:
     """What they are, and those of all groups of several episodes; whom they turn round for first."""
     comparison = result.comparison
     st.caption(
-        "GRPO compares an episode with its group: all episodes of the same seed (and world) in one launch. Its "
+        "GRPO compares an episode with its group: all episodes of the same seed (and world) in one run. Its "
         "advantage is its return minus the group’s mean, over the group’s standard deviation. Above 0 a trainer makes "
         "what it did more likely, below 0 less likely. Where all of a group earn the same it is 0; of two, the one is "
         "at +1 and the other at −1, however far apart they are."
     )
     if not comparison.n_groups:
         st.info(
-            f"Each of the {number(comparison.n_alone)} episodes is alone in its group (seed and launch): launch "
+            f"Each of the {number(comparison.n_alone)} episodes is alone in its group (seed and run). Launch "
             "several episodes per seed to get advantages."
         )
         st.page_link("pages/launch.py", label="Launch several episodes per seed →", query_params={"episodes": "4"})

@@ -28,7 +28,7 @@ class ReturnPoint:
     """An episode in the scatter. says: what it shows, in lines of its own."""
 
     id: str
-    player: str
+    policy: str
     before: float
     after: float
     says: str
@@ -44,7 +44,7 @@ def returns_scatter(
 ) -> go.Figure:
     """One point an episode: what it earned to the right, what it earns now upwards; on the line nothing changes.
 
-    colours: each player's. chosen: the id of the one that is ringed. before, after: what the two scorings are called.
+    colours: each policy's. chosen: the id of the one that is ringed. before, after: what the two scorings are called.
     """
     values = [value for point in points for value in (point.before, point.after)]
     low, high = min(0.0, *values), max(0.0, *values)
@@ -60,8 +60,8 @@ def returns_scatter(
         "hoverinfo": "skip",
     }
     marks = [
-        _marks([point for point in points if point.player == player], player, colours[player], theme)
-        for player in sorted({point.player for point in points})
+        _marks([point for point in points if point.policy == policy], policy, colours[policy], theme)
+        for policy in sorted({point.policy for point in points})
     ]
     ring = [_ring(point, theme) for point in points if point.id == chosen]
     return styled(
@@ -73,7 +73,7 @@ def returns_scatter(
     )
 
 
-def _marks(points: Sequence[ReturnPoint], player: str, colour: str, theme: Theme) -> dict[str, Any]:
+def _marks(points: Sequence[ReturnPoint], policy: str, colour: str, theme: Theme) -> dict[str, Any]:
     return {
         "type": "scatter",
         "x": [point.before for point in points],
@@ -82,7 +82,7 @@ def _marks(points: Sequence[ReturnPoint], player: str, colour: str, theme: Theme
         "hovertext": ["<br>".join(map(inert, point.says.split("\n"))) for point in points],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "mode": "markers",
-        "name": inert(player),
+        "name": inert(policy),
         "marker": {"size": 9, "color": colour, "line": {"width": 1, "color": COLOURS["ground"].on(theme)}},
         "unselected": {"marker": {"opacity": 1}},
     }

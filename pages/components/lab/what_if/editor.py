@@ -56,7 +56,7 @@ def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
     """Draw it. stored: everything, whose returns can be kept. saved: configurations by name."""
     _go_on_from_what_was_saved()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Rewards to try**", width="content")
+        st.markdown("**Reward configuration**", width="content")
         st.space("stretch")
         undo = st.container(width="content")
     name = start_picker(LAB, saved, with_runs=True)
@@ -75,7 +75,7 @@ def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
             type="tertiary",
             on_click=_undo,
             disabled=not differences(filled_from(LAB), given),
-            help="Back to what the form was filled from.",
+            help="Restore what the form started from.",
         )
     with tools:
         _save(edited, stored)
@@ -112,15 +112,15 @@ def _show_state(edited: Edited) -> None:
     """What is changed, or why it cannot be used."""
     if edited.problem:
         problem = escape(one_line(edited.problem, _MAX_SENTENCE_LENGTH))
-        st.caption(f":red[**This cannot be used as it stands**, so the results are of the last that could. {problem}]")
+        st.caption(f":red[**Invalid configuration.** Results show the last valid one. {problem}]")
         return
     changed = differences(filled_from(LAB), edited.config)
     if changed:
         st.caption(f"**Changed:** {_listed(changed)}.")
     elif own := differences(checked(DEFAULT), edited.config):  # after a save, an import, a link: what is in them
-        st.caption(f"**Other than the defaults:** {_listed(own)}.")
+        st.caption(f"**Differs from the defaults:** {_listed(own)}.")
     else:
-        st.caption("These are the defaults. Each edit is scored at once.")
+        st.caption("These are the defaults. Edits are re-scored at once.")
 
 
 def _listed(lines: Sequence[str]) -> str:
@@ -139,16 +139,16 @@ def _save(edited: Edited, stored: Stored) -> None:
     with st.popover("Save…", key=LAB.key(_SAVE_POPOVER), on_change="rerun"):
         st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
         st.checkbox(
-            f"Keep also what all {number(len(stored.episodes))} stored episodes would have earned",
+            f"Also store the returns of all {number(len(stored.episodes))} episodes",
             key=LAB.key("save_returns"),
-            help="Their returns under it, beside what they earned in play, which stays as it is.",
+            help="Their returns under this configuration. The returns as played do not change.",
         )
         # Not in a callback: that would be given the configuration of the run before, without what was edited since.
         if st.button("Save", key=LAB.key("save"), type="primary", disabled=bool(edited.problem)):
             _do_save(edited.config, stored)
             st.rerun()
         _show_trouble(_SAVING)
-        st.caption("A name that is taken is not overwritten.")
+        st.caption("An existing name is not overwritten.")
 
 
 def _do_save(config: RewardConfig, stored: Stored) -> None:
@@ -163,16 +163,16 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
             kept = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
         name = store().save_reward(name, config)
     except (InvalidInput, StoreError) as error:
-        LAB.put(_SAVING, f"It was not saved: {error}")
+        LAB.put(_SAVING, f"Not saved: {error}")
         toast.toast("Not saved.")
         return
     toast.toast("Saved.")
     try:
         if kept:
             store().save_scorings(config, kept)
-            said = f" The returns of {number(len(kept))} episodes are kept with it."
+            said = f" The returns of {number(len(kept))} episodes are stored with it."
     except (InvalidInput, StoreError) as error:
-        said = f" The returns are not kept with it: {error}"
+        said = f" The returns were not stored: {error}"
     LAB.put(_SAVED, (name, config))
     LAB.put(_SAID, f"Saved as “{name}”.{said}")
 
@@ -188,8 +188,8 @@ def _go_on_from_what_was_saved() -> None:
 
 def _delete(name: str) -> None:
     with st.popover("Delete…", key=LAB.key("forget_popover")):
-        st.text(f"Forget “{one_line(name, _MAX_NAME_LENGTH)}”, and the returns that are kept with it?")
-        st.caption("What episodes earned in play stays. This cannot be undone.")
+        st.text(f"Forget “{one_line(name, _MAX_NAME_LENGTH)}”and its stored returns?")
+        st.caption("The returns as played stay. This cannot be undone.")
         st.button("Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,))
         _show_trouble(_DELETING)
 
@@ -199,9 +199,9 @@ def _do_delete(name: str) -> None:
     try:
         store().forget_reward(name)
     except (InvalidInput, StoreError) as error:
-        LAB.put(_DELETING, f"It was not deleted: {error}")
+        LAB.put(_DELETING, f"Not deleted: {error}")
         return
-    LAB.put(_SAID, f"“{name}” is deleted. The form still says it.")
+    LAB.put(_SAID, f"“{name}” is deleted. The form still shows it.")
 
 
 def _show_trouble(kind: str) -> None:
@@ -222,7 +222,7 @@ def _import() -> None:
     with st.popover("Import…", key=LAB.key(_IMPORT_POPOVER), on_change="rerun"):
         key = LAB.key("file")
         st.file_uploader(
-            "A trainer’s JSON, used as soon as it is chosen",
+            "A trainer’s JSON file, loaded when chosen",
             type="json",
             key=key,
             max_upload_size=_MAX_MEGABYTES,
@@ -236,7 +236,7 @@ def _import() -> None:
             max_chars=MAX_CHARACTERS,
             placeholder='{"step_rewards": {"strategy": "per_achievement", …}}',
         )
-        st.button("Use what is pasted", key=LAB.key("use_pasted"), on_click=_use_pasted)
+        st.button("Use pasted JSON", key=LAB.key("use_pasted"), on_click=_use_pasted)
         _show_trouble(_IMPORTING)
 
 
@@ -274,7 +274,7 @@ def _launch_button(edited: Edited) -> None:
         "Launch →",
         key=LAB.key("launch"),
         disabled=bool(edited.problem),
-        help="Opens the launch form with this configuration in it; nothing is played yet.",
+        help="Opens the launch form with this configuration. Nothing starts yet.",
     )
     if clicked:
         is_as_saved = edited.config == filled_from(LAB) and origin_of(LAB).startswith(saved_as(""))

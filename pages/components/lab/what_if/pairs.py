@@ -48,8 +48,8 @@ def show_pairs(result: Rescored, form: FormState) -> None:
     if not comparison.n_pairs:
         if show_progress():
             return
-        st.info("No two episodes here were played in the same world, so there is no pair to hold against each other.")
-        st.page_link("pages/launch.py", label="Launch several players, or several episodes, on one seed →")
+        st.info("No two episodes here share a world, so there are no pairs to compare.")
+        st.page_link("pages/launch.py", label="Launch several policies or episodes on one seed →")
         offer_example("pairs")
         return
     against = result.against_achievements

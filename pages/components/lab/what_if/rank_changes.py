@@ -38,15 +38,15 @@ _COLUMNS = {
     "after": st.column_config.NumberColumn("Now", width=76, help="Its return under these rewards"),
     "change": st.column_config.NumberColumn("Change", width=76),
     "rank": st.column_config.TextColumn("Rank", width=86, help="Before → now; 1 is the highest return"),
-    "climbed": st.column_config.NumberColumn("Places", width=62, help="Places won or lost"),
+    "climbed": st.column_config.NumberColumn("Places", width=62, help="Change in rank"),
 }
 
 
-def show_rank_changes(result: Rescored, before: str, players: Mapping[str, str], form: FormState) -> None:
-    """The scatter, the table, and why. before: what the scoring before is called. players: of all stored, by id."""
+def show_rank_changes(result: Rescored, before: str, policies: Mapping[str, str], form: FormState) -> None:
+    """The scatter, the table, and why. before: what the scoring before is called. policies: of all stored, by id."""
     order = _movers_first(result)
     chosen = _chosen(result, order)
-    _scatter(result, order, before, players, result.episodes[chosen].id)
+    _scatter(result, order, before, policies, result.episodes[chosen].id)
     _table(result, order, chosen)
     _show_episode(result, chosen, form)
 
@@ -66,14 +66,14 @@ def _chosen(result: Rescored, order: np.ndarray) -> int:
     return int(order[0]) if at is None else at
 
 
-def _scatter(result: Rescored, order: np.ndarray, before: str, players: Mapping[str, str], chosen: str) -> None:
+def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping[str, str], chosen: str) -> None:
     theme = charts.theme()
-    colours = {name: policy_colour(place, theme) for name, place in policy_places(players.values()).items()}
+    colours = {name: policy_colour(place, theme) for name, place in policy_places(policies.values()).items()}
     drawn = [int(at) for at in order[:_MAX_POINTS]]
     points = [
         ReturnPoint(
             result.episodes[at].id,
-            players[result.episodes[at].id],
+            policies[result.episodes[at].id],
             round(float(result.before.returns[at]), 6),
             round(float(result.after.returns[at]), 6),
             _says(result, at),
@@ -81,7 +81,7 @@ def _scatter(result: Rescored, order: np.ndarray, before: str, players: Mapping[
         for at in drawn
     ]
     download = Download("returns-before-and-now", lambda: _as_table(result))
-    figure = returns_scatter(points, colours, chosen, before, "under these rewards", theme)
+    figure = returns_scatter(points, colours, chosen, before, "under this configuration", theme)
     key = "lab_scatter"
     with chart_with_downloads("lab-scatter", download):
         st.plotly_chart(
@@ -91,7 +91,7 @@ def _scatter(result: Rescored, order: np.ndarray, before: str, players: Mapping[
             theme="streamlit",
             on_select=lambda: _pick_point(key),
             selection_mode="points",
-            alt="Return of each episode before, against its return under these rewards",
+            alt="Return of each episode before and under this configuration",
         )
     left_out = len(result.episodes) - len(drawn)
     more = f" {number(left_out)} episodes that move less are not drawn." if left_out else ""

@@ -41,7 +41,7 @@ from pages.components.text.format import number, signed
 
 PAIRS, EPISODES, ADVANTAGES = "Pairs", "Episodes", "Advantages"
 
-_PLAYERS: Final = "lab_players"
+_POLICIES: Final = "lab_policies"
 _DEFAULTS, _SAVED = "defaults", "saved:"
 _MAX_NAME_LENGTH = 40
 _MAX_SENTENCE_LENGTH = 700
@@ -98,7 +98,7 @@ def _show_results(
         tabs,
         (
             lambda: show_pairs(result, LAB),
-            lambda: show_rank_changes(result, name, _players(stored), LAB),
+            lambda: show_rank_changes(result, name, _policies(stored), LAB),
             lambda: show_advantages(result),
         ),
         strict=True,
@@ -108,19 +108,19 @@ def _show_results(
                 show()
 
 
-def _players(stored: Stored) -> Mapping[str, str]:
+def _policies(stored: Stored) -> Mapping[str, str]:
     """Who played each episode, by its id, called and coloured as in the other views."""
-    kept = st.session_state.get(_PLAYERS)
+    kept = st.session_state.get(_POLICIES)
     if kept is None or kept[0] is not stored:
         names = policy_names(stored.episodes)
         by_id = {episode.id: name for episode, name in zip(stored.episodes, names, strict=True)}
-        kept = st.session_state[_PLAYERS] = (stored, by_id)
+        kept = st.session_state[_POLICIES] = (stored, by_id)
     return kept[1]
 
 
 def _comparable(saved: Mapping[str, SavedReward]) -> dict[str, str]:
     """What rewards can be held against, and what that is called."""
-    options = {PLAYED: "What was paid in play", _DEFAULTS: "The defaults"}
+    options = {PLAYED: "As played", _DEFAULTS: "The defaults"}
     return options | {_SAVED + name: f"Saved: {one_line(name, _MAX_NAME_LENGTH)}" for name in saved}
 
 
@@ -128,9 +128,7 @@ def _compare_picker(options: Mapping[str, str], saved: Mapping[str, SavedReward]
     """What the edited rewards are held against (None: what was paid in play), and what that is called."""
     key = LAB.keep(COMPARED, PLAYED)
     if st.session_state[key] not in options:
-        say_trouble(
-            f"“{one_line(st.session_state[key].removeprefix(_SAVED), _MAX_NAME_LENGTH)}” has been deleted meanwhile."
-        )
+        say_trouble(f"“{one_line(st.session_state[key].removeprefix(_SAVED), _MAX_NAME_LENGTH)}” was deleted.")
         st.session_state[key] = PLAYED
     picked = st.selectbox(
         "Compare with",
@@ -155,7 +153,7 @@ def _is_worth_the_wait(chosen: Stored, config: RewardConfig) -> bool:
         return True
     st.info(
         f"This strategy scores decision by decision, and {number(count)} decisions would take some "
-        f"{number(max(1, count / 20_000))} s at each edit. Choose fewer episodes above, or let it take its time."
+        f"{number(max(1, count / 20_000))} s at each edit. Choose fewer episodes above, or re-score them all."
     )
     return st.toggle("Re-score all of them", key=LAB.keep("slowly", False), persist_state="session")
 
@@ -205,30 +203,28 @@ def _show_figures(result: Rescored, name: str) -> None:
 
 def _show_warnings(result: Rescored, edited: Edited, compared_with: RewardConfig | None) -> None:
     if edited.problem:
-        st.warning("What the form says cannot be used. What follows comes from the last that could.")
+        st.warning("Invalid configuration. Results show the last valid one.")
     if not has_room_for(edited.config):
-        st.warning("These rewards are too long for an address: a reload begins with others. Save them under a name.")
+        st.warning("Too long for a URL: save it, or it is lost on reload.")
     if troubles := link_troubles(edited.config):
         st.warning(escape(one_line(troubles, _MAX_SENTENCE_LENGTH)))
     if result.unlike:
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key="lab-unlike"):
-            st.badge("Not played alike", color="orange")
+            st.badge("Different settings", color="orange")
             st.caption(escape(_unlike_in_words(result, compared_with is None)), width="stretch")
     if compared_with is not None:
         listed = differences(compared_with, result.config)
         shown_ones = "; ".join(listed[:_DIFFERENCES_IN_A_LINE])
         more = f"; and {len(listed) - _DIFFERENCES_IN_A_LINE} more" if len(listed) > _DIFFERENCES_IN_A_LINE else ""
-        st.caption(escape(f"The two differ in: {shown_ones}{more}" if listed else "The two pay the same."))
+        st.caption(escape(f"The two differ in: {shown_ones}{more}" if listed else "Both pay the same."))
 
 
 def _unlike_in_words(result: Rescored, compares_with_play: bool) -> str:
-    said = f"Played under {', '.join(result.unlike)}: a longer episode can earn more, whoever plays it."
+    said = f"Played under {', '.join(result.unlike)}: a longer episode can earn more under any policy."
     if any(REWARDS in part for part in result.unlike):
         said = f"Played under {', '.join(result.unlike)}."
         if compares_with_play:
-            said += (
-                " What was paid in play is not on one scale; to hold it against one, choose it under “Compare with”."
-            )
+            said += " Rewards as played are not on one scale; choose one configuration under “Compare with”."
     return said
 
 
@@ -237,11 +233,11 @@ def _sum_up(result: Rescored, name: str) -> None:
 
     name: what the edited rewards are held against.
     """
-    same = f"Every decision earns what it earns {name}." if name != AS_PLAYED else "These rewards pay what was paid."
+    same = f"Every decision earns what it earns {name}." if name != AS_PLAYED else "Same as played."
     against, comparison = result.against_achievements.n_swaps, result.comparison
     pairs = f"{number(comparison.n_pairs)} pair{'s' * (comparison.n_pairs != 1)} in the same world"
     if not comparison.n_pairs:
-        said = same if result.changes_nothing else "Every episode is scored anew."
+        said = same if result.changes_nothing else "Every episode is re-scored."
     elif not result.changes_nothing:
         swaps = "swaps its" if 1 in (comparison.n_swaps, comparison.n_pairs) else "swap their"
         said = (

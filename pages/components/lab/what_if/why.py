@@ -38,7 +38,7 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
     try:
         paid = [_paid(result, at) for at in places]
     except CraftscopeError as error:
-        st.error("What it earned in parts cannot be read.")
+        st.error("Cannot read its reward in parts.")
         st.text(safe_text(str(error), 500))
         return
     alt = "; ".join(episode.title.replace("\n", ", ") for episode in paid)
@@ -50,7 +50,7 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
     _offer_weights(result, paid, form)
     st.markdown("**Decisions that change most**")
     if result.changes_nothing:
-        st.caption("None changes: both sides pay the same.")
+        st.caption("No changes: both sides pay the same.")
         return
     for column, at in zip(st.columns(len(places), gap="medium"), places, strict=True):
         with column:
@@ -80,9 +80,7 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
     ][:_MAX_WEIGHTS]
     if not keys:
         return
-    st.caption(
-        "What pays most here, and what a unit of it pays. These are cells of the tables: change them here or there."
-    )
+    st.caption("The largest contributions and their weights. These are cells of the tables: edit them here or there.")
     with st.container(key="lab-weights"):
         for column, (kind, name) in zip(st.columns(_MAX_WEIGHTS), keys, strict=False):
             value = float(weight_of(result.config, kind, name))
@@ -126,7 +124,7 @@ def _list_decisions(result: Rescored, at: int) -> None:
     episode = result.episodes[at]
     places = result.responsible(at, _MAX_DECISIONS)
     if not places:
-        st.caption("No decision of it changes.")
+        st.caption("None of its decisions change.")
         return
     first = result.stored.columns.decisions_of(at).start
     before, after = result.parts_before(at), result.parts_after(at)
