@@ -1,4 +1,4 @@
-"""Launch: pick seeds, a policy, a reward configuration and caps; see what will run; run it."""
+"""Launch: pick seeds, a policy, a reward configuration and limits; see what will run; run it."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
 
 
 def _most_steps(plan: LaunchPlan) -> int:
-    """Of one rollout: what its caps on steps and on decisions leave."""
+    """Of one rollout: what its limits on steps and on decisions leave."""
     return min(plan.limits.max_steps, plan.limits.max_decisions * plan.max_actions_per_call)
 
 

@@ -121,7 +121,7 @@ def test_the_tab_that_is_shown_is_in_the_address(page: Page) -> None:
 
 @pytest.mark.parametrize("page", [(1440, 900), (1024, 768)], indirect=True)
 def test_frame_and_timeline_are_seen_without_scrolling(page: Page) -> None:
-    expect(page.get_by_text("Ended: the step cap was reached")).to_be_visible()
+    expect(page.get_by_text("Ended: the step limit was reached")).to_be_visible()
     timeline = page.locator(".timeline").bounding_box()
     assert timeline is not None
     assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")

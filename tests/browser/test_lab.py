@@ -108,7 +108,7 @@ def test_rewards_that_nobody_typed_are_not_taken_over(open_page: OpenPage, store
         expect(drink).to_have_value("0.06", timeout=WAIT_MS)
         settle(page)
     page.get_by_text("One episode", exact=True).click()
-    expect(page.get_by_text(re.compile("Give an episode’s id|Give an episode's id"))).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text(re.compile("Give an episode’s id|Enter an episode id"))).to_be_visible(timeout=WAIT_MS)
     settle(page)
     page.get_by_text("Everything stored", exact=True).click()
     expect(drink).to_be_visible(timeout=WAIT_MS)

@@ -145,7 +145,7 @@ def test_what_was_not_played_alike_is_said_and_the_common_seeds_are_one_click_aw
     assert {name: row["episodes"] for name, row in rows(at).items()} == {"scripted": 1, "random": 1}
 
 
-def test_other_rewards_and_caps_are_said_with_who_has_them(recorded: TraceStore, app: Path):
+def test_other_rewards_and_limits_are_said_with_who_has_them(recorded: TraceStore, app: Path):
     spec = EpisodeSpec(
         seed=42,
         policy=PolicySpec("random", {"max_actions": 2}),
@@ -161,8 +161,8 @@ def test_other_rewards_and_caps_are_said_with_who_has_them(recorded: TraceStore,
     title = at.warning[0].value.replace("\\", "")
     assert all(aspect in title for aspect in ("reward configuration", "step limit", "policy settings", "seeds"))
     assert "Consistent, λ 0.5 (random 1 episode)" in said(at)
-    assert "Step cap: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
-    assert "Stored here: caps from 20 to 60 steps, or death" in said(at)
+    assert "Step limit: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
+    assert "Stored here: limits from 20 to 60 steps, or death" in said(at)
     assert len(rows(at)) == 2
     at.toggle(key="across_split").set_value(True).run()
     assert set(rows(at)) == {"random · max actions not given", "random · max actions 2", "scripted"}
@@ -178,7 +178,7 @@ def test_filters_of_a_link_are_applied_and_those_that_cannot_be_are_said(recorde
 
 def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore, app: Path):
     at = opened(app, across_policies="random", across_seeds="7")
-    assert "No episode that is over fits" in at.info[0].value
+    assert "No finished episode matches" in at.info[0].value
     button(at, "across_clear").click().run()
     assert len(rows(at)) == 2
     assert "across_seeds" not in at.query_params
@@ -203,7 +203,7 @@ def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore, app
         assert its["mean"].sum() == pytest.approx(paid / n)
         assert its["share"].sum() == pytest.approx(100)
     at = opened(app, across_section="Rewards", across_by="Seed difficulty")
-    assert set(frame(at, 2)["group"]) == {"not described yet (3 episodes)"}
+    assert set(frame(at, 2)["group"]) == {"not rated (3 episodes)"}
 
 
 def test_seeds_that_are_not_described_are_described_on_demand(recorded: TraceStore, app: Path):

@@ -257,7 +257,7 @@ def test_what_differs_is_a_line_and_a_sentence_each():
     ]
     overlap = SeedOverlap({"x": (1, 2), "y": (2,)}, (2,))
     title = unfair_title(found, overlap)
-    assert title.startswith("Different settings: reward configuration, world's area, time cap")
+    assert title.startswith("Different settings: reward configuration, world's area, time limit")
     assert title.endswith("seeds. Some episodes were cut short.")
     reward, area, time_cap, early, settings, seeds = unfair_sentences(found, overlap, {"a" * 16: RewardConfig()})
     assert reward.startswith("Reward configuration: aaaaaaaa: ")

@@ -114,7 +114,7 @@ def test_the_other_views_of_the_lab_go_on(damaged: Path, view: str):
 def test_a_lab_in_which_nothing_can_be_read_says_so(damaged: Path):
     change(damaged, "UPDATE episodes SET n_steps = 'many'")
     at = opened("lab")
-    assert "none of them both made a decision and can be read" in said(at)
+    assert "each one either made no decision or cannot be read" in said(at)
     assert "4 cannot be read" in popovers(at)
 
 
@@ -186,7 +186,7 @@ def test_episodes_without_a_decision_are_said_to_be_left_out(idle: TraceStore):
 def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceStore):
     at = opened("lab")
     assert "2 that made no decision are left out" in said(at)
-    assert "No episode that could be scored is stored" in said(at)
+    assert "No stored episode can be scored" in said(at)
     assert "No episode has finished yet" not in said(at)
     idle.close()
 

@@ -85,12 +85,12 @@ def test_the_list_hands_out_what_the_command_writes(played: TraceStore, handed_o
     assert not at.exception
     assert handed_out["sft_download"]() == written(tmp_path, "--with-unusable", "--model=tiny-model", "--min-reward=-5")
     at.number_input(key="sft_min_reward").set_value(1000.0).run()
-    assert any("No decision passes" in info.value for info in at.info)
+    assert any("No decision matches" in info.value for info in at.info)
 
 
 def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
     at = opened("traces", policy="random")
-    assert any("No decision passes" in info.value for info in at.info)  # none of them asked a model
+    assert any("No decision matches" in info.value for info in at.info)  # none of them asked a model
     at.checkbox(key="sft_all_policies").check().run()
     lines = handed_out["sft_download"]()
     assert {example.policy for example in read_sft(io.BytesIO(lines))} == {"random"}

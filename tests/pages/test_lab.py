@@ -242,7 +242,7 @@ def test_other_caps_and_rewards_in_play_are_warned_of(pair: TraceStore):
     pair.create_run(run)
     record_episode(pair, "capped01")
     at = opened()
-    assert "Played under 2 different reward configurations, 2 different caps." in said(at)
+    assert "Played under 2 different reward configurations, 2 different limits." in said(at)
     assert "not on one scale" in said(at)
     clean(at.selectbox(key="lab_compare_with").set_value("defaults").run())
     assert "not on one scale" not in said(at)
@@ -252,13 +252,13 @@ def test_without_two_episodes_of_one_world_the_way_to_some_is_shown(store: Trace
     record_changes(store, "honest01", HONEST, seed=1)
     record_changes(store, "honest02", HONEST, seed=2)
     at = opened()
-    assert "No two episodes here were played in the same world" in said(at)
+    assert "No two episodes here share a world" in said(at)
     assert "lab_example_pairs" in {b.key for b in at.button}
 
 
 def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
     record_changes(store, "other001", HONEST, seed=1)
-    for player in ("an honest player", "a farmer"):
+    for player in ("honest", "farming"):
         run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
         store.create_run(replace(run, name=f"Lab example: {player}"))
     at = opened()
@@ -321,7 +321,7 @@ def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
 
 @pytest.mark.parametrize(
     ("asked", "answer"),
-    [("", "Give an episode's id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")],
+    [("", "Enter an episode id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")],
 )
 def test_an_episode_that_cannot_be_scored_is_said(pair: TraceStore, asked: str, answer: str):
     pair.create_run(make_run("waiting", ["waiting01"]))
@@ -334,7 +334,7 @@ def test_a_selection_takes_the_filters_of_the_traces_page(pair: TraceStore):
     at = opened(scope="A selection", policy="farmer")
     assert metrics(at) == {"Return": ("+7.12", "0.00")}
     at = opened(scope="A selection", seeds="99")
-    assert "No episode that is over fits these filters" in said(at)
+    assert "No finished episode matches these filters" in said(at)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     (saved,) = pair.saved_rewards()
     assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked(NO_DRINK), 2)
     assert pair.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
-    assert "Saved as “no pay for drinking”. The returns of 2 episodes are kept with it." in said(at)
+    assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
     assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in said(at)
     assert "**1** of 1 pair in the same world swaps its order" in said(at)  # held against play it is a change still
@@ -409,7 +409,7 @@ def test_rewards_that_are_too_long_for_an_address_are_left_out_of_it_and_it_is_s
     clean(at.selectbox(key="lab_start").set_value("saved:long").run())
     (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
     assert not address["fields"].get("rewards")
-    assert "These rewards are too long for an address" in said(at)
+    assert "Too long for a URL" in said(at)
 
 
 def test_a_pair_that_differs_by_rounding_only_is_said_to_be_equal() -> None:

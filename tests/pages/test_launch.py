@@ -276,7 +276,7 @@ def test_picks_that_are_cleared_are_no_error_and_nothing_can_be_launched(stored:
     at = opened()
     checked(at.button(key="launch_clear_picks").click().run())
     assert not at.error
-    assert picked(at).startswith("Picked: none yet")
+    assert picked(at).startswith("Picked: none")
     assert any("None is picked yet" in caption.value for caption in at.caption)
     assert at.button(key="launch_now").disabled
 
@@ -394,7 +394,7 @@ def test_no_fitting_world_is_said(stored: TraceStore):
     at.multiselect(key="launch_traits").set_value(["Diamond within 20", "10 trees or more"])
     checked(at.run())
     assert shown(at) == []
-    assert any("None of the worlds" in info.value for info in at.info)
+    assert any("No world shown here" in info.value for info in at.info)
 
 
 def test_worlds_that_are_not_made_yet_can_be_picked_already(stored: TraceStore):
@@ -445,7 +445,7 @@ def test_how_long_it_takes_is_said_from_stored_episodes(recorded: TraceStore):
 
 
 def test_how_long_it_takes_is_not_guessed_without_any(stored: TraceStore):
-    assert any("not known yet" in caption.value for caption in opened().caption)
+    assert any("No time estimate yet" in caption.value for caption in opened().caption)
 
 
 def test_the_longest_time_counts_rounds_of_workers_and_the_time_cap(recorded: TraceStore):

@@ -74,7 +74,7 @@ def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: Tr
     fill(at, base_url="http://127.0.0.1:9")
     assert errors(at) == [] and not at.button(key="launch_now").disabled
     said = summary(at)
-    assert "<span>Decisions, at most</span><b>10</b>" in said
+    assert "<span>Max decisions</span><b>10</b>" in said
     assert "<span>Model calls, at most</span><b>10</b>" in said
     assert "<span>Cost, about</span><b>n/a</b>" in said
     assert "No price is known for this model" in captions(at)
@@ -164,7 +164,7 @@ def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection
     checked(at.run())
     (warning,) = at.warning
     said = warning.value.replace("\\", "")
-    assert 'The link\'s "profile" is "*gone*": there is no connection profile of that name any more' in said
+    assert 'The link\'s "profile" is "*gone*": no saved connection has that name' in said
     assert said.endswith("It stays empty.")
     assert connection(at) == ("", "", "")
     assert at.button(key="launch_now").disabled

@@ -86,11 +86,11 @@ def test_every_potential_can_be_picked(recorded: TraceStore, potential: str):
 
 
 def test_an_end_that_was_foreseen_and_one_that_was_not_are_told_apart(recorded: TraceStore):
-    assert "known to be the end (the step cap was reached), so φ is 0 after it" in said(on_potential())
+    assert "known to be the end (the step limit was reached), so φ is 0 after it" in said(on_potential())
     with recorded._database.writing() as connection:
         connection.exec_driver_sql("UPDATE episodes SET stop_reason = 'aborted', status = 'aborted'")
         connection.exec_driver_sql("DELETE FROM episode_packs")
-    assert "was cut off (stopped by a person), so φ stays what it was" in said(on_potential())
+    assert "was cut off (stopped), so φ stays what it was" in said(on_potential())
 
 
 def test_scenes_that_are_damaged_meanwhile_are_a_sentence_where_they_are_needed(recorded: TraceStore):
@@ -140,4 +140,4 @@ def test_the_verdict_is_plain():
     assert "1 of 2 decisions deviate, by 2.00 in all. Most in decision 1" in verdict(
         found(np.array([1.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     )
-    assert "cannot tell" in verdict(found(np.zeros(2), np.zeros(3)))
+    assert "shows nothing" in verdict(found(np.zeros(2), np.zeros(3)))

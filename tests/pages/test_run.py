@@ -184,7 +184,7 @@ def test_a_running_episode_without_a_frame_says_that_its_world_is_being_made(wai
     at = opened("a" * 32)
     frames = [element.proto.body for element in at.get("html") if '<div class="cs-frame-to-come' in element.proto.body]
     assert len(frames) == 3
-    assert sum("making the world" in body for body in frames) == 1
+    assert sum("generating the world" in body for body in frames) == 1
 
 
 def test_a_frame_of_an_episode_that_was_deleted_meanwhile_is_left_out(
@@ -331,7 +331,7 @@ def test_a_failed_episode_says_why_and_leads_to_its_call(data_dir: Path):
     assert r":red[**The policy made no tool call\.**]" in [element.value for element in at.markdown]
     assert any("holds no tool call" in text.value for text in at.text)
     cards = [element.proto.body for element in at.get("html")]
-    assert any(">nothing unlocked<" in card for card in cards) and not any('class="cs-chips"' in card for card in cards)
+    assert any(">no unlocks<" in card for card in cards) and not any('class="cs-chips"' in card for card in cards)
     at.button(key=f"failed-call-{EPISODE}").click().run()
     assert not at.exception
     assert at.session_state[f"picked:{EPISODE}"] == Cursor(0, 0)

@@ -69,7 +69,7 @@ def test_a_link_to_one_run_shows_its_episodes_only_and_can_be_let_go(recorded: T
 
 
 def test_what_ended_an_episode_stands_beside_its_status(recorded: TraceStore):
-    assert set(opened().dataframe[0].value["status"]) == {"✓ completed · step cap"}
+    assert set(opened().dataframe[0].value["status"]) == {"✓ completed · step limit"}
 
 
 def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):

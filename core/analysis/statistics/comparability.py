@@ -17,11 +17,11 @@ ENDED_EARLY = "ended early"
 
 _ASPECTS: Final[dict[str, Callable[[PlayedEpisode], Hashable]]] = {
     REWARD: lambda episode: episode.config_hash,
-    "step cap": lambda episode: episode.limits.max_steps,
-    "decision cap": lambda episode: episode.limits.max_decisions,
-    "op cap": lambda episode: episode.limits.max_ops,
+    "step limit": lambda episode: episode.limits.max_steps,
+    "decision limit": lambda episode: episode.limits.max_decisions,
+    "operation limit": lambda episode: episode.limits.max_ops,
     "given ops": lambda episode: episode.limits.ops_given,
-    "time cap": lambda episode: episode.limits.max_time_s,
+    "time limit": lambda episode: episode.limits.max_time_s,
     "actions a call may hold": lambda episode: episode.max_actions_per_call,
     "world's area": lambda episode: episode.env.area,
     "view": lambda episode: episode.env.view,

@@ -1,4 +1,4 @@
-"""Caps, what follows when a world ends, and the world's own measures."""
+"""Limits, what follows when a world ends, and the world's own measures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ON_DONE_CAPTIONS = [
 
 
 def limits_form() -> tuple[Limits, OnDone]:
-    """Draw the caps; limits and what follows a world's end. Not yet checked."""
+    """Draw the limits; limits and what follows a world's end. Not yet checked."""
     st.caption("The first limit reached ends the episode. Everything before it is kept.")
     row = st.columns(4)
     max_steps = row[0].number_input("Steps", key=f"{PREFIX}max_steps", step=100, persist_state="session")

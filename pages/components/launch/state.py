@@ -231,7 +231,7 @@ def _default(name: str, policy: str | None) -> Any:
 
 
 def _follow_policy() -> None:
-    """A cap that nobody has set is that of the policy chosen now."""
+    """A limit that nobody has set is that of the policy chosen now."""
     now = st.session_state[f"{PREFIX}policy"]
     before = st.session_state.get(_POLICY_BEFORE, now)
     key = f"{PREFIX}max_decisions"

@@ -52,7 +52,7 @@ def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a rollout had played when one of its episodes stood where it stands now: what the caps count."""
+    """What a rollout had played when one of its episodes stood where it stands now: what the limits count."""
 
     steps: int
     decisions: int
@@ -184,9 +184,9 @@ def _show_progress(row: EpisodeSummary, played: Played) -> None:
 
 
 def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
-    """How near the nearest cap is, and which one that is.
+    """How near the nearest limit is, and which one that is.
 
-    Caps count over all worlds of a rollout; what was played in this one is said too, where that differs.
+    Limits count over all worlds of a rollout; what was played in this one is said too, where that differs.
     """
     if row.status is EpisodeStatus.QUEUED:
         return 0.0, "Waiting for a worker"

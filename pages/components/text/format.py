@@ -163,7 +163,7 @@ def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tup
 
 
 def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
-    """Why it ended, as the rest of a sentence. on_done: what follows a world's end, which is what caps count over."""
+    """Why it ended, as the rest of a sentence. on_done: what follows a world's end, which is what limits count over."""
     if reason is None:
         return "still running"
     over_all = on_done is OnDone.RESET and reason in _CAPS

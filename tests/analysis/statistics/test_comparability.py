@@ -20,7 +20,7 @@ def test_each_thing_that_differs_is_named_with_its_values_and_who_has_them():
     ]
     rewards, caps = differences(episodes, ["a", "a", "b"])
     assert (rewards.aspect, rewards.values) == (REWARD, (("d" * 16, {"a": 1, "b": 1}), ("c" * 16, {"a": 1})))
-    assert (caps.aspect, caps.values) == ("step cap", ((1_000, {"a": 2}), (50, {"b": 1})))
+    assert (caps.aspect, caps.values) == ("step limit", ((1_000, {"a": 2}), (50, {"b": 1})))
 
 
 def test_caps_world_and_calls_are_all_looked_at():
@@ -32,7 +32,7 @@ def test_caps_world_and_calls_are_all_looked_at():
     )
     found = {difference.aspect for difference in differences([played(0), other], ["a", "b"])}
     assert found == {
-        *("step cap", "decision cap", "op cap", "time cap", "given ops"),
+        *("step limit", "decision limit", "operation limit", "time limit", "given ops"),
         *("world's area", "view", "world's length", "actions a call may hold"),
     }
 

@@ -18,7 +18,7 @@ from pages.components.text.format import number, signed
 
 _ROW_PX = 33
 _MAX_ROWS_IN_FULL = 14
-_SHORT_CAPS = ("step limit", "world's length")
+_SHORT_LIMITS = ("step limit", "world's length")
 
 _WHAT_PROGRESS_IS = (
     f"How many of the {len(ACHIEVEMENTS)} achievements the mean episode unlocks: {len(ACHIEVEMENTS) // 2} of them are "
@@ -91,8 +91,8 @@ def show_stored(summaries: Mapping[str, Summary]) -> None:
     )
 
 
-def show_published(rows: Sequence[PublishedRow], caps: Sequence[int]) -> None:
-    """A row for each published result, and how each was played. caps: the steps that stored episodes may have."""
+def show_published(rows: Sequence[PublishedRow], limits: Sequence[int]) -> None:
+    """A row for each published result, and how each was played. limits: the steps that stored episodes may have."""
     table = pd.DataFrame(
         [
             {
@@ -117,8 +117,8 @@ def show_published(rows: Sequence[PublishedRow], caps: Sequence[int]) -> None:
         column_config=_PUBLISHED_COLUMNS,
         alt="Published results",
     )
-    least, most = min(caps), max(caps)
-    here = f"up to {number(most)}" if least == most else f"caps from {number(least)} to {number(most)}"
+    least, most = min(limits), max(limits)
+    here = f"up to {number(most)}" if least == most else f"limits from {number(least)} to {number(most)}"
     protocols = [f"{its.label}: {its.protocol}" for its in rows]
     protocols.append(f"Stored here: {here} steps, or death. Fewer steps leave less time to unlock.")
     st.caption("  \n".join(escape(protocol) for protocol in protocols))
@@ -128,10 +128,12 @@ def _or_na(value: float | None, form: str) -> str:
     return "n/a" if value is None else form.format(value)
 
 
-def step_caps(found: Sequence[Difference], default: int) -> tuple[int, ...]:
-    """The caps in `found`, or the one that all episodes share."""
-    caps = [value for each in found if each.aspect in _SHORT_CAPS for value, _ in each.values if isinstance(value, int)]
-    return tuple(caps) or (default,)
+def step_limits(found: Sequence[Difference], default: int) -> tuple[int, ...]:
+    """The limits in `found`, or the one that all episodes share."""
+    limits = [
+        value for each in found if each.aspect in _SHORT_LIMITS for value, _ in each.values if isinstance(value, int)
+    ]
+    return tuple(limits) or (default,)
 
 
 def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRow]) -> Table:

@@ -33,7 +33,7 @@ from pages.components.lab.policies.sections import (
     show_rewards,
     show_unlock_times,
 )
-from pages.components.lab.policies.tables import scores_csv, show_published, show_stored, step_caps
+from pages.components.lab.policies.tables import scores_csv, show_published, show_stored, step_limits
 from pages.components.shared.state import stop_with, store
 from pages.components.text.escape import MAX_LINE_LENGTH, escape, safe_text
 from pages.components.text.format import number
@@ -83,7 +83,7 @@ def _show_chosen(stored: Stored, key: str, chosen: Chosen) -> None:
         published = _choose_published()
         if published:
             first = stored.episodes[chosen.rows[0]]
-            show_published(published, step_caps(found[0], min(first.limits.max_steps, first.env.length)))
+            show_published(published, step_limits(found[0], min(first.limits.max_steps, first.env.length)))
     its = Compared(stored, key, chosen, sample, policies, summaries, published, configs, charts.theme())
     with overview:
         _show_overview(its)

@@ -17,7 +17,7 @@ from pages.components.text.escape import safe_text
 
 SEEDS: Final = (42, 4)
 STEPS: Final = 2_500
-PLAYERS: Final = (
+EXAMPLE_POLICIES: Final = (
     ("Lab example: honest", PolicySpec("scripted")),
     ("Lab example: farming", PolicySpec("farmer", {"farm": "water"})),
 )
@@ -44,7 +44,7 @@ def offer_example(key: str) -> None:
 
 def is_played() -> bool:
     """Whether both runs are stored, played or not."""
-    return set(_runs()) == {name for name, _ in PLAYERS}
+    return set(_runs()) == {name for name, _ in EXAMPLE_POLICIES}
 
 
 def show_progress() -> bool:
@@ -55,7 +55,7 @@ def show_progress() -> bool:
     if over == count:
         return False
     st.info(
-        f"Playing the example: {over} of {count} episodes are over. It takes about a minute; the page goes on "
+        f"Playing the example: {over} of {count} episodes are over. It takes about a minute; this page updates "
         "by itself."
     )
     return True
@@ -79,14 +79,14 @@ def run_of(name: str, policy: PolicySpec) -> Run:
 
 def _runs() -> dict[str, RunSummary]:
     """The newest of each name."""
-    names = {name for name, _ in PLAYERS}
+    names = {name for name, _ in EXAMPLE_POLICIES}
     newest_first = store().runs(limit=_LOOKED_AT)
     return {run.name: run for run in reversed(newest_first) if run.n_episodes and run.name in names}
 
 
 def _play() -> None:
     try:
-        for name, policy in PLAYERS:
+        for name, policy in EXAMPLE_POLICIES:
             jobs.launch(store(), settings(), run_of(name, policy))
     except CraftscopeError as error:
         st.session_state[_FAILED] = f"Could not launch the example: {error}"

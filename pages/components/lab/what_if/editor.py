@@ -188,7 +188,7 @@ def _go_on_from_what_was_saved() -> None:
 
 def _delete(name: str) -> None:
     with st.popover("Delete…", key=LAB.key("forget_popover")):
-        st.text(f"Forget “{one_line(name, _MAX_NAME_LENGTH)}”and its stored returns?")
+        st.text(f"Forget “{one_line(name, _MAX_NAME_LENGTH)}” and its stored returns?")
         st.caption("The returns as played stay. This cannot be undone.")
         st.button("Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,))
         _show_trouble(_DELETING)

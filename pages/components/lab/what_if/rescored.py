@@ -175,7 +175,7 @@ def _unlike(episodes: Sequence[PlayedEpisode]) -> tuple[str, ...]:
     said: list[str] = []
     for values, what in (
         ({episode.config_hash for episode in episodes}, REWARDS),
-        ({episode.limits for episode in episodes}, "caps"),
+        ({episode.limits for episode in episodes}, "limits"),
         ({episode.env for episode in episodes}, "measures of the world"),
         ({episode.max_actions_per_call for episode in episodes}, "numbers of actions kept of a call"),
     ):
