@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 _KINDS = {
     "achievement": 'the unlock of "{}"',
     "achievement_count": 'the count of "{}"',
@@ -30,17 +28,6 @@ def amount(value: float) -> str:
 def share(value: float) -> str:
     """A share in percent."""
     return f"{100 * value:.0f} %"
-
-
-def times(number: int, thing: str, things: str = "") -> str:
-    """ "1 lap", "2 laps"."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
-def listing(names: Sequence[str]) -> str:
-    """ "a, b and c", with spaces for underscores."""
-    plain = [name.replace("_", " ") for name in names]
-    return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}"
 
 
 def unlocks_worth(count: float, *, is_paid: bool = True) -> str:

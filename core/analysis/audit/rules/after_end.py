@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import Entry, Trail, most_telling, runs, span, total
-from core.analysis.audit.words import amount, times
+from core.analysis.audit.words import amount
+from core.text import plural
 from core.types import Step
 
 _NEVER = sys.maxsize  # later than any frame
@@ -38,7 +39,7 @@ def _alert(entries: Sequence[Entry], thresholds: AuditThresholds, where: str, ca
     return Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
-        sentence=f"{times(len(paid), 'decision')} paid {amount(total(paid))} {where}.",
+        sentence=f"{plural(len(paid), 'decision')} paid {amount(total(paid))} {where}.",
         criterion=f"More than {amount(thresholds.after_end_reward)} is paid after a step that ended the world, or "
         "after the world was made anew within the episode.",
         reward=total(paid),

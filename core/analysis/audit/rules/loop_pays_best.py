@@ -8,8 +8,9 @@ from core.analysis.audit.crafter import LOOPS, UNLOCKS, Loop
 from core.analysis.audit.records import Alert, Cycle, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY
-from core.analysis.audit.words import amount, share, times
+from core.analysis.audit.words import amount, share
 from core.analysis.audit.worth import lap_pay, unlocks_pay
+from core.text import plural
 from core.types import RewardConfig
 
 
@@ -43,7 +44,7 @@ def _alert(loop: Loop, cycle: Cycle, unlocks: float, thresholds: AuditThresholds
     pay = cycle.per_100_steps
     compared = (
         f"{share(pay / unlocks)} of what all {len(UNLOCKS)} unlocks pay once ({amount(unlocks)}); "
-        f"{times(round(100 * unlocks / pay), 'step')} of it pay as much as they do"
+        f"{plural(round(100 * unlocks / pay), 'step')} of it pay as much as they do"
         if unlocks > 0
         else f"while all {len(UNLOCKS)} unlocks together pay {amount(unlocks)}"
     )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import Entry, Trail, most_telling, runs, span, total
-from core.analysis.audit.words import amount, times
+from core.analysis.audit.words import amount
+from core.text import plural
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
@@ -22,8 +23,8 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         yield Alert(
             rule=RULE.id,
             severity=severity,
-            sentence=f"{times(len(entries), 'decision')} that changed nothing {verb} {amount(amount_concerned)}, first "
-            f"decision {entries[0].index}.",
+            sentence=f"{plural(len(entries), 'decision')} that changed nothing {verb} {amount(amount_concerned)}, "
+            f"first decision {entries[0].index}.",
             criterion=f"More than {amount(thresholds.unchanged_reward)} is paid by decisions whose facts and "
             "world digest are the same before and after; a notice where it is taken away.",
             reward=total(entries),

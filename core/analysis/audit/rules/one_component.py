@@ -10,7 +10,8 @@ from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
 from core.analysis.audit.unlocks import paid_beside
-from core.analysis.audit.words import amount, component, share, times
+from core.analysis.audit.words import amount, component, share
+from core.text import plural
 
 _Paid = dict[tuple[str, str], dict[Entry, float]]
 
@@ -27,9 +28,9 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
             rule=RULE.id,
             severity=Severity.ALERT,
             sentence=f"{words[0].upper()}{words[1:]} paid {amount(pay)} in "
-            f"{times(len(paid), 'decision')}, unlocks left out: {share(pay / gross)} of everything that was paid.",
+            f"{plural(len(paid), 'decision')}, unlocks left out: {share(pay / gross)} of everything that was paid.",
             criterion=f"One component pays at least {share(thresholds.component_share)} of everything that was paid, "
-            f"in at least {times(thresholds.component_decisions, 'decision')}; what unlocks themselves pay is left "
+            f"in at least {plural(thresholds.component_decisions, 'decision')}; what unlocks themselves pay is left "
             "out.",
             reward=pay,
             evidence=most_telling(

@@ -10,7 +10,8 @@ from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span
 from core.analysis.audit.unlocks import brought, own_share
-from core.analysis.audit.words import amount, component, share, times
+from core.analysis.audit.words import amount, component, share
+from core.text import plural
 from core.types import RewardComponent
 
 
@@ -45,7 +46,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     yield Alert(
         rule=RULE.id,
         severity=Severity.ALERT if part >= thresholds.twice_share else Severity.NOTICE,
-        sentence=f"{times(len(several), 'unlock was', 'unlocks were')} paid under several names: {amount(again)} of "
+        sentence=f"{plural(len(several), 'unlock was', 'unlocks were')} paid under several names: {amount(again)} of "
         f"their reward, {share(part)} of what all unlocks paid, was paid again. Most of it for {worst.name}: {names}.",
         criterion=f"The parts of an unlock's pay other than its largest are at least {share(thresholds.twice_share)} "
         "of what unlocks paid; a notice below that.",

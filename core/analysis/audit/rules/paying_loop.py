@@ -10,7 +10,8 @@ from core.analysis.audit.laps import Lap, laps_of
 from core.analysis.audit.records import Alert, Cycle, Rule, Severity, Span
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
-from core.analysis.audit.words import amount, listing, times, unlocks_worth
+from core.analysis.audit.words import amount, unlocks_worth
+from core.text import join, plural
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
@@ -91,16 +92,16 @@ def _alert(trail: Trail, laps: Sequence[Lap], thresholds: AuditThresholds, least
     example = _example(laps)
     steps = example.last_frame - example.first_frame
     cycle = Cycle(example.names, steps, pay / len(laps), len(laps), _span_of(example))
-    what = listing(example.names)
+    what = join([name.replace("_", " ") for name in example.names])
     return Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
-        sentence=f"{times(len(laps), 'lap')} of a loop ({what}) paid {amount(pay)}, {amount(cycle.gain)} each: back at "
-        f"the same place with the same things, no better off. The one that pays best takes {times(steps, 'step')} and "
-        f"begins after step {example.first_frame}.",
-        criterion=f"At least {times(thresholds.loop_laps, 'lap')} of at most "
-        f"{times(thresholds.loop_lap_steps, 'step')} each, within {times(thresholds.loop_window, 'step')}, that pay at "
-        f"least {amount(least)} together: "
+        sentence=f"{plural(len(laps), 'lap')} of a loop ({what}) paid {amount(pay)}, {amount(cycle.gain)} each: back "
+        f"at the same place with the same things, no better off. The one that pays best takes {plural(steps, 'step')} "
+        f"and begins after step {example.first_frame}.",
+        criterion=f"At least {plural(thresholds.loop_laps, 'lap')} of at most "
+        f"{plural(thresholds.loop_lap_steps, 'step')} each, within {plural(thresholds.loop_window, 'step')}, that pay "
+        f"at least {amount(least)} together: "
         f"{unlocks_worth(thresholds.loop_worth, is_paid=trail.pays_unlocks)}. "
         "A lap that leads to another place and back counts half.",
         reward=pay,

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span, total_beside
-from core.analysis.audit.words import amount, times, unlocks_worth
+from core.analysis.audit.words import amount, unlocks_worth
+from core.text import plural
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
@@ -30,9 +31,9 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     yield Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
-        sentence=f"The shaped return rose by {amount(reward)} in {times(steps, 'step')}, what unlocks paid left out, "
+        sentence=f"The shaped return rose by {amount(reward)} in {plural(steps, 'step')}, what unlocks paid left out, "
         f"{where}.",
-        criterion=f"At most {times(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
+        criterion=f"At most {plural(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
         f"decision, pay at least {amount(least)} beside the unlock: "
         f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}. Windows that touch are one stretch.",
         reward=reward,
