@@ -73,6 +73,7 @@ def sft_command(wanted: SftFilter, out: str) -> str:
     flags = [
         *(["--with-unusable"] if wanted.with_unusable else []),
         *(["--all-policies"] if wanted.all_policies else []),
+        *(["--arguments=object"] if wanted.arguments == "object" else []),
     ]
     given = [f"{name}={value}" for name, value in options if value is not None]
     return shlex.join(["python", "-m", "core.export", "--sft", *flags, *given])
@@ -103,6 +104,13 @@ def _parser() -> argparse.ArgumentParser:
     more = parser.add_argument_group("what --sft leaves out otherwise")
     more.add_argument("--with-unusable", action="store_true", help="calls that could not be used")
     more.add_argument("--all-policies", action="store_true", help="players that ask no model, such as scripted")
+    parser.add_argument(
+        "--arguments",
+        choices=("text", "object"),
+        default="text",
+        help="of the calls in --sft: JSON text, for the fine-tuning APIs of OpenAI and others with its format, or an "
+        "object, for trainers that apply the model's own chat template, such as TRL",
+    )
     return parser
 
 
@@ -173,6 +181,7 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
         models=tuple(given.model),
         with_unusable=given.with_unusable,
         all_policies=given.all_policies,
+        arguments=given.arguments,
     )
 
 

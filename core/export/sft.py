@@ -42,14 +42,14 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.policies.llm.prompt import default_system_prompt
-from core.policies.tools import ParsedResponse, parse_response, read_tool_call, tool_schema
-from core.policies.tools.untrusted import as_dict, as_list
+from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, read_tool_call, tool_schema
+from core.policies.tools.untrusted import as_dict, as_list, is_dict
 from core.store import EpisodeFilter, EpisodeSummary, Exchange, ExchangeFilter, TraceStore
 from core.store.blobs import to_json
 from core.types import ToolCall
@@ -68,7 +68,8 @@ class SftFilter:
     episodes: which episodes; its `min_reward` is the least shaped return. episode_ids: only these of them, in this
     order; empty for any. min_reward: the least shaped reward of a decision, inclusive. models: by the names that they
     answered with; empty for any. with_unusable: also calls that could not be used. all_policies: also decisions without
-    a model call.
+    a model call. arguments: of the calls in all messages, as JSON `text`, as the chat-completions API has them, or as
+    an `object`, as the chat templates of some models want them.
     """
 
     episodes: EpisodeFilter = field(default_factory=EpisodeFilter)
@@ -77,6 +78,7 @@ class SftFilter:
     models: tuple[str, ...] = ()
     with_unusable: bool = False
     all_policies: bool = False
+    arguments: Literal["text", "object"] = "text"
 
 
 class SftRecord(msgspec.Struct, frozen=True):
@@ -134,7 +136,8 @@ def sft_records(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Ite
         for exchange in _exchanges(store, episode.id, wanted):
             usable = exchange.actions and exchange.error_kind is None
             if usable or wanted.with_unusable:
-                yield _record(episode, exchange)
+                record = _record(episode, exchange)
+                yield _with_objects(record) if wanted.arguments == "object" else record
 
 
 def sft_lines(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Iterator[bytes]:
@@ -255,6 +258,32 @@ def _record(episode: EpisodeSummary, exchange: Exchange) -> SftRecord:
         error_kind=exchange.error_kind,
         warning=exchange.warning,
     )
+
+
+def _with_objects(record: SftRecord) -> SftRecord:
+    return msgspec.structs.replace(record, messages=tuple(map(_with_object, record.messages)))
+
+
+def _with_object(message: Message) -> Message:
+    """The message with the arguments of its calls as objects; what is not an object in JSON as it was read."""
+    calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
+    functions = [as_dict(call.get("function")) for call in calls]
+    with_objects = [
+        {**call, "function": {**function, "arguments": _object(function.get("arguments"))}}
+        for call, function in zip(calls, functions, strict=True)
+    ]
+    return {**message, "tool_calls": with_objects} if calls else message
+
+
+def _object(arguments: Any) -> dict[str, Any]:
+    try:
+        decoded: Any = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        decoded = None
+    if is_dict(decoded):
+        return decoded
+    read = read_tool_call(TOOL_NAME, arguments, max_actions=None).call
+    return {"actions": list(read.actions), "reasoning": read.reasoning}
 
 
 def _asked(exchange: Exchange) -> list[Message]:

@@ -17,7 +17,16 @@ from core.policies.llm import LlmParams, LlmPolicy, make_llm, try_connection
 from core.policies.llm.client import Answer, FakeClient, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.policy import endpoint_for
-from core.types import Attempt, PolicyReply, PolicySpec, Spent
+from core.types import (
+    Attempt,
+    Decision,
+    PolicyReply,
+    PolicySpec,
+    RewardBreakdown,
+    Spent,
+    StateFacts,
+    Timing,
+)
 from tests.support.model.server import ModelServer, calls, says
 
 PARAMS: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "tiny-model"}
@@ -100,6 +109,66 @@ def test_a_picture_is_sent_where_the_model_is_to_see(observation: Observation) -
     _, client = decide(observation, [GOOD], observe="both")
     text, picture = client.requests[0]["messages"][-1]["content"]
     assert "Vitals" in text["text"] and picture["image_url"]["url"].startswith("data:image/png;base64,")
+
+
+TOO_LONG = Answer(400, text=json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}}))
+
+
+def remembering(observation: Observation, answers: Sequence[Answer], **params: Any) -> tuple[PolicyReply, FakeClient]:
+    """The third decision, after two good ones."""
+    client = FakeClient([GOOD, GOOD, *answers])
+    policy = LlmPolicy(LlmParams(**{**PARAMS, **params}), lambda: (endpoint_of("h"), client), max_actions=5)
+    policy.reset(0)
+    replies = [policy.decide(observation, ()) for _ in range(2)]
+    history = [decision(index, reply) for index, reply in enumerate(replies)]
+    return policy.decide(observation, history), client
+
+
+def decision(index: int, reply: PolicyReply) -> Decision:
+    return Decision(
+        index=index,
+        observation="seen",
+        tool_calls=reply.tool_calls,
+        steps=(),
+        not_executed=(),
+        before=StateFacts(),
+        reward=RewardBreakdown("consistent", 1.0),
+        unlocked=(),
+        unique_unlocked=(),
+        timing=Timing(0, 0, (), 0),
+        model_call=reply.model_call,
+    )
+
+
+def test_a_request_that_was_too_long_is_asked_again_only_with_less_of_the_history(observation: Observation) -> None:
+    reply, client = remembering(observation, [TOO_LONG, TOO_LONG, GOOD], on_bad_call="retry", ask_again=5)
+    sizes = [len(request["messages"]) for request in client.requests[2:]]
+    assert sizes == [6, 4, 2] and reply.actions
+    assert reply.model_call is not None
+    assert [call.error_kind for call in reply.model_call.all_calls] == ["context_overflow", "context_overflow", None]
+    assert [len(call.request["messages"]) for call in reply.model_call.all_calls] == sizes
+
+
+@pytest.mark.parametrize("on_bad_call", ["retry", "noop"])
+def test_a_request_that_is_too_long_without_any_history_stops(observation: Observation, on_bad_call: str) -> None:
+    reply, client = decide(observation, [TOO_LONG], on_bad_call=on_bad_call)
+    assert (reply.error_kind, reply.actions, len(client.requests)) == ("context_overflow", (), 1)
+
+
+@pytest.mark.parametrize(
+    "said", [{"usage": {"cost": 0.5}}, {"usage": {"cost": {"total_cost": 0.5}}}, {"usage": {}, "total_cost": 0.5}]
+)
+def test_what_the_server_says_it_cost_is_kept_beside_our_price(observation: Observation, said: dict[str, Any]) -> None:
+    reply, _ = decide(observation, [Answer(200, text=json.dumps(calls("noop", **said)))])
+    assert reply.model_call is not None
+    assert (reply.model_call.server_cost_usd, reply.model_call.cost_usd) == (0.5, None)
+
+
+def test_the_request_id_is_of_the_header_else_of_the_body(observation: Observation) -> None:
+    of_body, _ = decide(observation, [GOOD])
+    of_header, _ = decide(observation, [replace(GOOD, headers={"x-request-id": "req_1"})])
+    assert of_body.model_call is not None and of_body.model_call.request_id == "chatcmpl-1"
+    assert of_header.model_call is not None and of_header.model_call.request_id == "req_1"
 
 
 def test_a_known_price_is_a_cost_with_the_name_of_its_table(observation: Observation) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,10 +32,10 @@ class _Quiet(ThreadingHTTPServer):
 class ModelServer:
     """Answers request after request with what it was given, the last one again and again.
 
-    requests: (path, headers by lower-case name, body) of each.
+    requests: (path, headers by lower-case name, body) of each. tls: a folder with a certificate and its key.
     """
 
-    def __init__(self, replies: Sequence[Reply]) -> None:
+    def __init__(self, replies: Sequence[Reply], tls: Path | None = None) -> None:
         self.requests: list[tuple[str, dict[str, str], Any]] = []
         self._replies = list(replies)
         server = self
@@ -56,6 +58,10 @@ class ModelServer:
                 pass
 
         self._http = _Quiet(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls / "certificate.pem", tls / "key.pem")
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self._http.daemon_threads = True
         self._http.block_on_close = False
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

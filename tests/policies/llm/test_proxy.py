@@ -1,0 +1,142 @@
+"""A company's proxy and certificates are used for hosts that are not loopback, and the connection test says so."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.policies.llm import LlmParams, try_connection
+from core.policies.llm.client import Answer, OpenAIClient
+from core.policies.llm.endpoint import endpoint_of
+from tests.support.model.server import KEY, REQUEST, ModelServer, calls, dribbles, says
+
+TLS = Path(__file__).parents[2] / "data" / "tls"
+
+
+class Tunnel:
+    """A proxy for HTTPS: it answers CONNECT and hands bytes on to `target`, whatever host was asked for."""
+
+    def __init__(self, target: str) -> None:
+        self.asked: list[str] = []
+        host, _, port = target.rpartition(":")
+        self._target = host, int(port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://someone:password@127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += client.recv(1)
+            self.asked.append(head.split(b"\r\n")[0].decode())
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            server = socket.create_connection(self._target)
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=_hand_on, args=(source, target), daemon=True).start()
+
+
+def _hand_on(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while data := source.recv(65_536):
+            target.sendall(data)
+    except OSError:
+        pass  # one side has gone
+    for end in (source, target):
+        end.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer([says(calls("noop"))], tls=TLS) as server:
+        yield server
+
+
+@pytest.fixture
+def tunnel(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tunnel]:
+    with closing(Tunnel(model.host)) as tunnel:
+        monkeypatch.setenv("HTTPS_PROXY", tunnel.url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "certificate.pem"))
+        yield tunnel
+
+
+def ask(url: str, **more: float) -> Answer:
+    with closing(OpenAIClient(endpoint_of(url, KEY), retries=0)) as client:
+        return client.complete(REQUEST, should_stop=lambda: False, **{"time_left_s": 30, **more})
+
+
+def test_a_host_elsewhere_is_asked_through_the_proxy_with_the_certificates_named(
+    tunnel: Tunnel, model: ModelServer
+) -> None:
+    answer = ask("https://models.example/v1")
+    assert answer.status == 200 and tunnel.asked == ["CONNECT models.example:443 HTTP/1.1"]
+    assert model.requests[0][1]["authorization"] == f"Bearer {KEY}"
+
+
+def test_certificates_that_are_not_named_are_not_trusted(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    answer = ask("https://models.example/v1")
+    assert answer.failure is not None and answer.failure[0] == "connection"
+    assert "certificate" in answer.failure[1].lower()
+
+
+def test_a_call_in_a_tunnel_loses_its_connection_when_its_time_is_over(
+    model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer([dribbles(60)], tls=TLS) as slow, closing(Tunnel(slow.host)) as tunnel:
+        monkeypatch.setenv("HTTPS_PROXY", tunnel.url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "certificate.pem"))
+        answer = ask("https://models.example/v1", time_left_s=0.5)
+        for thread in threading.enumerate():
+            if thread.name == "model-call":
+                thread.join(30)
+                assert not thread.is_alive()
+    assert answer.failure is not None and answer.failure[0] == "timeout"
+
+
+def test_loopback_and_hosts_of_no_proxy_are_asked_directly(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", ".example")
+    with ModelServer([says(calls("noop"))]) as server:
+        assert ask(server.url).status == 200
+        assert ask(server.url.replace("127.0.0.1", "localhost")).status == 200
+    answer = ask("https://models.example/v1")
+    assert answer.failure is not None and answer.failure[0] == "connection"
+    assert tunnel.asked == []
+
+
+def test_plain_http_goes_to_the_proxy_of_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer([says(calls("noop"))]) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.host)
+        assert ask("http://models.example:8000").status == 200
+        assert proxy.requests[0][0] == "http://models.example:8000/v1/chat/completions"
+
+
+def test_the_connection_test_says_which_way_it_went_and_no_password(tunnel: Tunnel) -> None:
+    trial = try_connection(LlmParams(base_url="https://models.example/v1", model="m"))
+    assert trial.ok and "through the proxy 127.0.0.1:" in trial.sentence
+    assert "password" not in trial.sentence and "someone" not in trial.sentence
+
+
+def test_a_certificate_file_that_is_missing_is_named(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
+    trial = try_connection(LlmParams(base_url="https://models.example/v1", model="m"))
+    assert not trial.reached and "SSL_CERT_FILE" in trial.sentence
