@@ -8,7 +8,7 @@ from core.errors import CraftscopeError
 from pages.components.browser.history import one_entry_a_page
 from pages.components.browser.styles import base_styles
 from pages.components.shared.server import starting
-from pages.components.shared.state import stop_with
+from pages.components.shared.state import show_read_only, stop_with
 
 _LOGO = Path(__file__).parent / "pages" / "components" / "logo.svg"
 
@@ -40,6 +40,7 @@ def main() -> None:
         position="top",
     )
     try:
+        show_read_only()
         page.run()
     except CraftscopeError as error:  # what a page did not expect is still a sentence, not a traceback
         stop_with("This page cannot be shown", error)

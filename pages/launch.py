@@ -258,7 +258,9 @@ def _say_if_launched(run: Run) -> None:
 def _launch_button(run: Run | None) -> None:
     count = len(run.episodes) if run else 0
     label = f"Launch {number(count)} episode{'' if count == 1 else 's'}" if run else "Launch"
-    clicked = st.button(label, key=LAUNCH_BUTTON, type="primary", width="stretch", disabled=run is None)
+    clicked = st.button(
+        label, key=LAUNCH_BUTTON, type="primary", width="stretch", disabled=run is None or store().read_only
+    )
     if run is not None and not clicked:
         _say_if_launched(run)
     if not clicked or run is None:

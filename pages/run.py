@@ -293,7 +293,7 @@ def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[Epi
         on_click=_stop_all,
         args=(run_id,),
         width="stretch",
-        disabled=all(row.stop_requested for row in active),
+        disabled=store().read_only or all(row.stop_requested for row in active),
     )
     st.progress(over / len(rows), text=None)
 

@@ -186,7 +186,7 @@ def _show_actions(selected: list[EpisodeSummary]) -> None:
     if only and st.button(f"Open {escape(short_id(only.id))}", type="primary", key="open_episode"):
         st.switch_page("pages/episode.py", query_params={"id": only.id})
     _show_download([row.id for row in selected])
-    if st.button(f"Delete {len(selected)}…", key="delete_episodes"):
+    if st.button(f"Delete {len(selected)}…", key="delete_episodes", disabled=store().read_only):
         _confirm_deletion(selected)
 
 

@@ -44,7 +44,7 @@ def profile_picker() -> str:
         key=f"{PREFIX}profile_delete",
         on_click=_forget,
         args=(name,),
-        disabled=not name,
+        disabled=not name or store().read_only,
         width="stretch",
         help="Forget this profile. Episodes keep what they were played with.",
     )
@@ -65,7 +65,9 @@ def _fill(profile: ModelProfile | None) -> None:
 
 def _save_form() -> None:
     st.text_input("Name", key=f"{PREFIX}profile_name", max_chars=_MAX_NAME_LENGTH, placeholder="such as: local llama")
-    st.button("Save the connection", key=f"{PREFIX}profile_save", on_click=_save, type="primary")
+    st.button(
+        "Save the connection", key=f"{PREFIX}profile_save", on_click=_save, type="primary", disabled=store().read_only
+    )
     st.caption("A profile of that name is replaced.")
 
 

@@ -237,7 +237,13 @@ def _open_link(row: EpisodeSummary) -> None:
 
 def _stop_button(row: EpisodeSummary, place: str) -> None:
     if not row.status.is_over:
-        st.button("Stop", key=f"stop-{place}-{row.id}", on_click=_stop, args=(row.id,), disabled=row.stop_requested)
+        st.button(
+            "Stop",
+            key=f"stop-{place}-{row.id}",
+            on_click=_stop,
+            args=(row.id,),
+            disabled=row.stop_requested or store().read_only,
+        )
 
 
 def _stop(episode_id: str) -> None:

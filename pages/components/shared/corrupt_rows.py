@@ -86,6 +86,6 @@ def _delete_button(label: str, key: str, delete: Callable[[], object]) -> None:
         except (InvalidInput, StoreError) as error:
             st.session_state[failed] = f"Nothing was deleted: {error}"
 
-    st.button(label, key=key, on_click=press)
+    st.button(label, key=key, on_click=press, disabled=store().read_only)
     if problem := st.session_state.pop(failed, ""):
         st.error(escape(one_line(problem, _MAX_SENTENCE_LENGTH)))

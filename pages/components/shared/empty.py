@@ -29,7 +29,9 @@ def show_empty_store() -> None:
             "42, 7 and 1, with per-achievement rewards. This takes less than a minute."
         )
         with st.container(horizontal=True):
-            clicked = st.button("Play three sample episodes", type="primary", key="run_samples")
+            clicked = st.button(
+                "Play three sample episodes", type="primary", key="run_samples", disabled=store().read_only
+            )
             if st.button("Choose seeds and launch", key="go_to_launch"):
                 st.switch_page("pages/launch.py")
         if clicked:

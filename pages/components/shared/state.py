@@ -6,10 +6,10 @@ from typing import NoReturn
 
 import streamlit as st
 
-from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreTooNew
+from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew
 from core.settings import Settings, add_key_hosts, load_settings
 from core.store import TraceStore
-from pages.components.text.escape import safe_text
+from pages.components.text.escape import escape, safe_text
 
 _MAX_ERROR_LENGTH = 2_000
 
@@ -34,6 +34,12 @@ def store() -> TraceStore:
         stop_with(_STORE_TITLES.get(type(error), "Cannot open the trace store"), error)
 
 
+def show_read_only() -> None:
+    """A banner with the reason if nothing can be stored, for every page."""
+    if store().read_only:
+        st.warning(escape(f"Read-only. {store().read_only_reason}"))
+
+
 def stop_with(title: str, error: CraftscopeError) -> NoReturn:
     """Show what is wrong and end this page's run."""
     with st.container(border=True):
@@ -47,6 +53,7 @@ def stop_with(title: str, error: CraftscopeError) -> NoReturn:
 
 _STORE_TITLES = {
     StoreCorrupt: "The trace database is corrupt",
+    StoreReadOnly: "The trace database is read-only and must be migrated",
     StoreTooNew: "The trace database was written by a newer version of Craftscope",
 }
 

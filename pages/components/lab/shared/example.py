@@ -37,7 +37,7 @@ def offer_example(key: str) -> None:
         "as it can, the other drinks for as long as it lives. Both use the default per-achievement rewards. It takes "
         "about a minute; this page updates by itself."
     )
-    st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play)
+    st.button("Play the example", key=f"lab_example_{key}", type="primary", on_click=_play, disabled=store().read_only)
     if failed := st.session_state.pop(_FAILED, ""):
         st.text(safe_text(failed, 500))
 

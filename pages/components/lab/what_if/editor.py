@@ -144,7 +144,7 @@ def _save(edited: Edited, stored: Stored) -> None:
             help="Their returns under this configuration. The returns as played do not change.",
         )
         # Not in a callback: that would be given the configuration of the run before, without what was edited since.
-        if st.button("Save", key=LAB.key("save"), type="primary", disabled=bool(edited.problem)):
+        if st.button("Save", key=LAB.key("save"), type="primary", disabled=bool(edited.problem) or store().read_only):
             _do_save(edited.config, stored)
             st.rerun()
         _show_trouble(_SAVING)
@@ -190,7 +190,9 @@ def _delete(name: str) -> None:
     with st.popover("Delete…", key=LAB.key("forget_popover")):
         st.text(f"Forget “{one_line(name, _MAX_NAME_LENGTH)}” and its stored returns?")
         st.caption("The returns as played stay. This cannot be undone.")
-        st.button("Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,))
+        st.button(
+            "Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,), disabled=store().read_only
+        )
         _show_trouble(_DELETING)
 
 

@@ -1,0 +1,72 @@
+"""A store that cannot be written: every page says so, shows what is stored, and offers nothing that would write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.launch.state import LAUNCH_BUTTON
+from tests.support import ROOT
+from tests.support.unprivileged import reachable_folder, unprivileged
+
+
+@pytest.fixture
+def protected(recorded_folder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The recorded database in a folder that cannot be written."""
+    with reachable_folder() as folder:
+        shutil.copy(recorded_folder / "craftscope.db", folder / "craftscope.db")
+        (folder / "craftscope.db").chmod(0o444)
+        folder.chmod(0o555)
+        monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(folder))
+        monkeypatch.setattr(os, "access", _access_without_root())
+        yield
+        st.cache_resource.clear()
+
+
+def _access_without_root():
+    """Pages run in a thread of their own and read files that only their owner may; so only the question is asked as
+    another user."""
+    ask = os.access
+
+    def access(path: str, mode: int) -> bool:
+        with unprivileged():
+            return ask(path, mode)
+
+    return access
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("traces", {}),
+        ("launch", {}),
+        ("run", {"id": "f" * 32}),
+        ("lab", {}),
+        ("episode", {"id": "1" * 32}),
+        ("present", {"id": "1" * 32}),
+    ],
+)
+def test_every_page_says_so_and_works(protected: None, page: str, query: dict[str, str]):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    shown = [warning.value.replace("\\", "") for warning in app.warning]
+    banners = [text for text in shown if text.startswith("Read-only. ")]
+    assert len(banners) == 1
+    assert "can be read but not written" in banners[0]
+
+
+def test_nothing_can_be_launched(protected: None):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.switch_page("pages/launch.py")
+    app.run()
+    assert app.button(key=LAUNCH_BUTTON).disabled
