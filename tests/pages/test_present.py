@@ -30,7 +30,7 @@ def test_the_player_is_all_there_is(recorded: TraceStore):
 def test_a_step_that_is_none_is_said_as_on_the_episode_page(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="abc")
     assert at.session_state[f"frame:{SCRIPTED}"] == 0
-    assert any('"abc" in the address is not a step' in text for text in texts(at))
+    assert any('"abc" in the URL is not a step' in text for text in texts(at))
 
 
 def test_an_episode_without_a_frame_says_so_and_leads_back(empty: TraceStore):

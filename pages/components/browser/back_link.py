@@ -1,4 +1,4 @@
-"""Escape leads back from a view that shows nothing else."""
+"""Escape leads back from the Present view."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ export default function ({ setTriggerValue }) {
 
 
 def escape_was_pressed() -> bool:
-    """True in the run that follows the key."""
+    """True in the page run after the key press."""
     listener = component(_NAME, js=_JS)
     return bool(listener(key="way-back", on_left_change=_nothing).left)
 
 
 def _nothing() -> None:
-    """Streamlit reports a trigger only where a callback names it."""
+    """Streamlit reports a trigger only if it has a callback."""

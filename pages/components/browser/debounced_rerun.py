@@ -1,11 +1,11 @@
-"""Tells when nobody is editing a table any more, so that the page is drawn anew once, and not between two cells.
+"""Reruns the page once after a pause in editing a table, instead of after each cell.
 
-While a browser draws a page it is busy, and its table then loses what is typed: the field of one cell is closed and
-that of the next opened in one go, which says what the first one said and takes no Enter. So the table itself asks for
-no run (`on_change="ignore"`); what is mounted here does, a moment after the last edit. The run finds all of them.
+A browser that redraws the page loses what is typed into its table: the editor of one cell closes while the next one
+opens. So the table itself triggers no run (`on_change="ignore"`); this component does, a moment after the last edit,
+and that run sees all edits.
 
-Whoever presses a button or follows a link meanwhile means the table as it is: such a click is held back until that run
-is over. Otherwise a button would act on the table of the run before, and the run would undo the press.
+A click on a button or link during the pause is held back until that run is over. Otherwise the button would act on the
+table as it was before the edits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from streamlit.components.v2 import component
 
 _NAME = "craftscope.at_rest"
-_AFTER_MS = 400  # from cell to cell, of a quick hand
+_AFTER_MS = 400  # a fast typist's move from cell to cell
 _JS = """
 const CLICKABLE = "button, a[href], label, [role=button], [role=tab], [role=option], [role=menuitem]";
 const LOOK_MS = 40, MOST_MS = 10_000;
@@ -29,7 +29,7 @@ async function untilItIsOver(state) {
   while ((state.number === before || !isIdle()) && performance.now() - asked < MOST_MS) await pause(LOOK_MS);
 }
 
-/** What is clicked, in the page as it is now: it may have been drawn anew meanwhile. */
+/** The element that was clicked, in the current page: it may have been redrawn since. */
 function found(target, key) {
   if (target.isConnected || !key) return target;
   const there = [...document.querySelectorAll(`.${CSS.escape(key)} ${target.tagName}`)];
@@ -94,11 +94,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 
 def debounced_rerun(table: str) -> None:
-    """A run of the page follows a moment after the last edit. table: the key of the container that holds the table."""
+    """Rerun the page a moment after the last edit. table: key of the container of the table."""
     listener = component(_NAME, js=_JS)
-    data = {"table": table, "ms": _AFTER_MS, "run": str(time.monotonic_ns())}  # as text: a number would be rounded
+    data = {
+        "table": table,
+        "ms": _AFTER_MS,
+        "run": str(time.monotonic_ns()),
+    }  # as text: JavaScript would round the number
     listener(key=f"rest-{table}", data=data, on_rested_change=_nothing, height=0)
 
 
 def _nothing() -> None:
-    """Streamlit reports a trigger only where a callback names it."""
+    """Streamlit reports a trigger only if it has a callback."""

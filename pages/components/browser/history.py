@@ -1,13 +1,12 @@
-"""One entry in the browser's history for each page, so that one press of Back leads to the page before.
+"""Keeps one entry per page in the browser's history, so that one press of Back leads to the previous page.
 
-Streamlit adds an entry of its own wherever the server changes the parameters of the address, and it does so in steps:
+Streamlit adds an entry whenever the server changes the URL's parameters, in steps:
 
-- Where parameters of the old address are bound to widgets, it writes the new page's parameters behind the old page's
-  name first, and adds the true address a moment later. The second takes the place of the first.
-- Where widgets of the new page still hold what was chosen at an earlier visit, it adds the page's bare address first,
-  and then one with their parameters. Whatever the address becomes before anybody touches the page belongs to coming to
-  it, and takes the place of what came before.
-- Where widgets go away, so do their parameters. The Lab is one place, however it is looked at: it has one entry.
+- If parameters of the old URL are bound to widgets, it first writes the new page's parameters behind the old page's
+  path, and adds the right URL a moment later. The second entry replaces the first.
+- If widgets of the new page remember an earlier visit, it first adds the page's bare URL, then one with parameters.
+  Every change before the user touches the page belongs to the same visit and replaces the entry.
+- If widgets disappear, so do their parameters. The Lab has one entry, whatever its view.
 """
 
 from __future__ import annotations
@@ -64,5 +63,5 @@ _KEY = "history-entries"
 
 
 def one_entry_a_page() -> None:
-    """Draw what sees to it; nothing is seen of it."""
+    """Mount the (invisible) component."""
     component(_NAME, js=_JS)(key=_KEY, height=0)

@@ -1,9 +1,8 @@
-"""Tells when the browser has come to a page, so that nothing polls before.
+"""Tells when the browser shows a page, so that polling does not start before.
 
-A polling fragment names its page with each request. One that is sent while the browser still holds the page before,
-which can take seconds on a busy machine, names that one: Streamlit then empties the page that was come to, and the
-next poll ends in a white window ("Bad delta path index"). What is mounted here belongs to the new page, so it speaks
-only once the browser holds it.
+A polling fragment names its page in each request. While the browser still shows the previous page, which can take
+seconds on a busy machine, it names that one: Streamlit then clears the new page, and the next poll ends in a white
+window ("Bad delta path index"). This component belongs to the new page, so it reports only once the browser shows it.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ export default function ({ parentElement, setStateValue }) {
 
 
 def page_is_ready(page: str) -> bool:
-    """False in the first run of a page; a further run follows as soon as the browser shows it, and gives True."""
+    """False in a page's first run; another run follows when the browser shows the page, and returns True."""
     listener = component(_NAME, js=_JS)
     return bool(listener(key=f"arrival-{page}", on_arrived_change=_nothing, height=0).arrived)
 
 
 def _nothing() -> None:
-    """Streamlit reports a state only where a callback names it."""
+    """Streamlit reports a state only if it has a callback."""

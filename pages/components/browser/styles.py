@@ -1,4 +1,4 @@
-"""The few rules that Streamlit's own elements do not offer. Colours work on both themes."""
+"""CSS that Streamlit's own options do not offer. Colours work in both themes."""
 
 from __future__ import annotations
 
@@ -126,25 +126,21 @@ _LAB = """
 
 
 def base_styles() -> None:
-    """What every page has: less empty space above the title than Streamlit leaves by default."""
+    """Rules for every page, such as less space above the title."""
     st.html(f"<style>{_BASE}{_DOWNLOADS}</style>")
 
 
 def traces_styles() -> None:
-    """The rules of the traces page."""
     st.html(f"<style>{_TRACES}</style>")
 
 
 def launch_styles() -> None:
-    """The rules of the launch page."""
     st.html(f"<style>{_ICONS}{_GALLERY}{_PANEL}</style>")
 
 
 def live_styles() -> None:
-    """The rules of the run page."""
     st.html(f"<style>{_ICONS}{_LIVE}</style>")
 
 
 def lab_styles() -> None:
-    """The rules of the Lab."""
     st.html(f"<style>{_LAB}</style>")

@@ -1,8 +1,8 @@
-"""Keeps what a person sees in the address bar, so that it can be sent to others.
+"""Keeps the URL in step with the view, so that it can be sent to others.
 
-It replaces the entry of the browser's history: Back leaves the page, and does not walk through every step and edit.
-Setting `st.query_params` would add an entry at each change, and cannot be done at all while widgets of the page before
-are still bound to parameters of the same names.
+It replaces the current history entry, so Back leaves the page instead of undoing each step and edit. Setting
+`st.query_params` would add an entry at each change, and fails while widgets of the previous page are still bound to
+parameters of the same names.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ export default function ({ data }) {
 
 
 def keep_step_in_address(page: str, episode_id: str, step: int, tab: str | None = None) -> None:
-    """Write `step` into the address, if that still shows `page` (its URL path) with this episode. tab: the one that is
-    shown; Streamlit reads it from the address and does not write it there."""
+    """Write `step` into the URL, if it still shows `page` (its URL path) with this episode. tab: the open tab, which
+    Streamlit reads from the URL but does not write."""
     fields = {"step": str(step)} | ({"tab": tab} if tab else {})
     _show(f"address-{page}", page, fields, episode=episode_id)
 
 
 def show_form_in_address(page: str, fields: Mapping[str, str]) -> None:
-    """Make `fields` the whole query of the address, if that still shows `page`."""
+    """Make `fields` the whole query of the URL, if it still shows `page`."""
     _show(f"form-address-{page}", page, fields, is_whole=True)
 
 
 def keep_in_address(page: str, what: str, fields: Mapping[str, str | None]) -> None:
-    """Write `fields` into the address beside what it says, and take out those that are None. what: names the place.
+    """Set `fields` in the URL's query and remove those that are None. what: a name for this group of fields.
 
-    Also where they are what they were: Back within the page brings an address of before, and not what was tried then.
+    Written even if unchanged: Back within the page restores an older URL, but not the values of that time.
     """
     _show(f"address-{page}-{what}", page, fields, drawn=time.monotonic_ns())
 
@@ -63,7 +63,7 @@ def _show(
     episode: str | None = None,
     drawn: int = 0,
 ) -> None:
-    """drawn: where it is another than before, the address is looked at again."""
+    """drawn: if it differs from the last run, the URL is written again."""
     address = component(_NAME, js=_JS)
     data = {"page": page, "fields": dict(fields), "is_whole": is_whole, "episode": episode, "drawn": drawn}
     address(key=key, data=data, height=0)

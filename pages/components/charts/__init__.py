@@ -17,7 +17,7 @@ from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
 __all__ = ["COLOURS", "CONFIG", "Download", "Theme", "held_back", "show", "theme"]
 
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "doubleClick": "reset"}
-"""What every chart is shown with: no tool bar."""
+"""Plotly configuration of every chart: no tool bar."""
 
 
 _held_back: ContextVar[bool] = ContextVar("held_back", default=False)
@@ -25,7 +25,7 @@ _held_back: ContextVar[bool] = ContextVar("held_back", default=False)
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Charts that are shown within are empty places of their size, for a run of the page that another one follows."""
+    """Charts shown in this context are empty placeholders: for a first run of the page, which another run follows."""
     token = _held_back.set(True)
     try:
         yield
@@ -41,13 +41,12 @@ def show(
     seeks: Literal["steps", "decisions"] | None = None,
     download: Download | None = None,
 ) -> None:
-    """Put a figure on the page. alt: what it says, for those who do not see it.
+    """Put a figure on the page. alt: its content in words, for screen readers.
 
-    seeks: what its horizontal axis counts, from the first to the last, where a click moves the player there. The
-    player itself listens, in the browser, for clicks on charts within a container of such a key: no round trip, and
-    nothing stays selected, as would be the case with Streamlit's selections. Where a place on the chart stands for
-    several decisions, `figure.going_to` says which one a click means.
-    download: offers the picture and the data behind it, where the pointer is on the chart.
+    seeks: the unit of its horizontal axis, if a click should move the player there. The player listens in the browser
+    for clicks on charts inside a container with such a key, which needs no round trip and leaves no selection behind.
+    Where one place on the chart covers several decisions, `figure.going_to` chooses one.
+    download: the picture and data offered while the pointer is on the chart.
     """
     config = CONFIG if download is None else CONFIG | download.config
     with chart_with_downloads(key, download) if download else nullcontext():

@@ -1,7 +1,7 @@
-"""One colour for each reward component, the same in every chart: its kind gives the hue's range, its name the place.
+"""One colour for each reward component, the same in every chart: the kind gives the range of hues, the name the hue.
 
-The environment's reward has one colour of its own wherever it stands, as a component too: hues around it are left out.
-Neighbours in a list are often paid together, so they are far apart in hue and lightness.
+The environment's reward has its own colour, so hues near it are not used. Neighbours in a list are often paid together,
+so their hues and lightness are far apart.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LIGHTNESS: Final[dict[Theme, tuple[float, ...]]] = {
     "dark": (0.66, 0.57, 0.84, 0.75),
 }
 _SATURATION: Final[dict[Theme, float]] = {"light": 0.72, "dark": 0.68}
-_OF_A_WHOLE_KIND: Final = 0.32  # its saturation
-_STRIDE: Final = 19  # has no divisor in common with the length of any list
+_OF_A_WHOLE_KIND: Final = 0.32  # saturation
+_STRIDE: Final = 19  # coprime with the length of every list
 
 
 def component_colour(kind: str, name: str, theme: Theme) -> str:
-    """`#rrggbb` of a component on that ground. A name that no list knows gets a place that follows from its letters.
+    """`#rrggbb` of a component on a light or dark background. An unknown name gets a hue derived from its letters.
 
-    Without a name: of several of the kind together, paler.
+    Without a name: a paler colour for several components of the kind together.
     """
     if kind == "environment":
         return COLOURS["env"].on(theme)

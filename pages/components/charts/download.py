@@ -1,7 +1,7 @@
-"""Taking a chart along: as a picture (PNG, SVG) and as the data behind it (CSV). Needs no network.
+"""Downloads of a chart: as a picture (PNG, SVG) and its data (CSV). Needs no network.
 
-The three small buttons stand over a chart's upper right corner while the pointer or the focus is on it. Plotly makes
-the pictures, in the browser: a button presses the one of its hidden tool bar, told the format before.
+Three small buttons appear at a chart's upper right corner on hover or focus. Plotly makes the pictures in the browser:
+our button presses the one in its hidden tool bar after setting the format.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Cell = str | int | float | None
 Table = Sequence[Sequence[Cell]]
 
 _NAME = "craftscope.chart_pictures"
-_PIXELS = 2  # device pixels of a PNG for each pixel on the page
+_PIXELS = 2  # pixels of the PNG per pixel on the page
 
-# What a spreadsheet may take for a formula, the wide forms of these signs too.
+# Spreadsheets may run text that begins with one of these as a formula; their full-width forms too.
 # OWASP, "CSV injection": https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULA = re.compile(r"\s*[=+\-@|%\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _UNSAFE_IN_A_NAME = re.compile(r"[^0-9A-Za-z]+")
@@ -107,37 +107,36 @@ STYLES = """
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What a chart is saved as. name: the files' name without an ending. table: the data, the heading row first; it
-    is asked for when somebody wants it."""
+    """name: file name without extension. table: returns the data, header row first; called only for a download."""
 
     name: str
     table: Callable[[], Table]
 
     @property
     def config(self) -> dict[str, Any]:
-        """What Plotly has to know: a tool bar with the one button for pictures."""
+        """Plotly's configuration: a tool bar with only the picture button."""
         options = {"format": "png", "filename": self.name, "scale": _PIXELS}
         return {"displayModeBar": True, "modeBarButtons": [["toImage"]], "toImageButtonOptions": options}
 
 
 def file_name(*parts: str) -> str:
-    """A name for files: the parts, joined, without what a file system may not take."""
+    """The parts joined into a file name, without characters that file systems refuse."""
     safe = (_UNSAFE_IN_A_NAME.sub("-", part).strip("-")[:_MAX_NAME_LENGTH] for part in parts)
     return "_".join(part for part in safe if part) or "chart"
 
 
 def as_csv(table: Table) -> bytes:
-    """The rows as CSV in UTF-8, for spreadsheets too: text in it that looks like a formula is made text again, what
-    cannot be seen is written out, and what is too long for a cell is cut. Numbers stay as they are."""
+    """The rows as CSV in UTF-8, safe for spreadsheets: formulas become text, invisible characters become escapes, and
+    texts too long for a cell are cut. Numbers stay as they are."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows([_harmless(cell) for cell in row] for row in table)
-    # With a mark, because a spreadsheet takes UTF-8 for something else without one.
+    # With a byte order mark, or spreadsheets do not recognise UTF-8.
     return text.getvalue().encode("utf-8-sig", "replace")
 
 
 @contextmanager
 def chart_with_downloads(key: str, download: Download) -> Iterator[None]:
-    """What is drawn inside is the chart; its buttons follow."""
+    """Draw the chart inside this context; its buttons follow."""
     with st.container(key=f"chart-{key}"):
         yield
         with st.container(

@@ -1,4 +1,4 @@
-"""What all figures have in common: our style, colours for what is no reward component, and marks around the data."""
+"""What all figures share: style, colours other than those of reward components, and marks around the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Theme = Literal["light", "dark"]
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """One colour on a light and on a dark ground."""
+    """One colour for light and dark backgrounds."""
 
     light: str
     dark: str
@@ -28,13 +28,13 @@ class Colour:
 
 
 COLOURS: dict[str, Colour] = {
-    # sums of reward components, which have colours of their own: `component_colours`
+    # sums of reward components; single components: `component_colours`
     "total": Colour("#475569", "#cbd5e1"),
     # the two returns
     "shaped": Colour("#059669", "#34d399"),
     "env": Colour("#2563eb", "#60a5fa"),
     "unlock": Colour("#d97706", "#fbbf24"),
-    # what was taken away, and what is not as it should be
+    # penalties and errors
     "against": Colour("#dc2626", "#f87171"),
     # parts of a decision's time
     "inference": Colour("#7c3aed", "#a78bfa"),
@@ -43,7 +43,7 @@ COLOURS: dict[str, Colour] = {
     "environment": Colour("#059669", "#34d399"),
     "overhead": Colour("#d97706", "#fbbf24"),
     "storing": Colour("#64748b", "#94a3b8"),
-    # what stands around the data
+    # marks around the data
     "grid": Colour("rgba(23,32,43,0.10)", "rgba(230,234,240,0.10)"),
     "axis": Colour("rgba(23,32,43,0.35)", "rgba(230,234,240,0.35)"),
     "text": Colour("#3b4754", "#b6c0cd"),
@@ -57,20 +57,20 @@ _MAX_BARS = 60
 
 
 def theme() -> Theme:
-    """The ground that the page is shown on, as far as Streamlit knows it yet."""
+    """The page's theme, as far as Streamlit knows it."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def inert(text: str) -> str:
-    """Plotly reads a little HTML in labels; names come from a trace."""
+    """Escapes HTML: Plotly renders some of it in labels, and names come from traces."""
     return html.escape(safe_text(text, _MAX_LABEL_LENGTH), quote=False)
 
 
 def styled(
     traces: list[dict[str, Any]], theme: Theme, *, height: int, x: dict[str, Any], y: dict[str, Any], **layout: Any
 ) -> go.Figure:
-    """A figure in our style. Made from one dictionary: building it call by call takes three times as long, and the
-    panels are drawn anew at each step of the player."""
+    """A figure in our style. Built from one dictionary, because calls to Plotly's methods take three times as long and
+    panels are redrawn at each step of the player."""
     text = COLOURS["text"].on(theme)
     small = {"size": 12, "color": text}
     axis: dict[str, Any] = {
@@ -82,7 +82,7 @@ def styled(
     base: dict[str, Any] = {
         "height": height,
         "margin": {"l": 4, "r": 12, "t": 30, "b": 4},
-        "paper_bgcolor": COLOURS["ground"].on(theme),  # what a picture of it stands on where it is pasted
+        "paper_bgcolor": COLOURS["ground"].on(theme),  # background of a saved picture
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"size": 13, "color": text},
         "hovermode": "closest",
@@ -115,17 +115,17 @@ def _titled(axis: dict[str, Any], font: dict[str, Any]) -> dict[str, Any]:
 
 
 def going_to(figure: go.Figure, decisions: dict[str, Sequence[Sequence[int | None]]]) -> go.Figure:
-    """`figure` with the decisions that clicks on it lead to, by subplot (`xy`, `xy2`, ...).
+    """Add to `figure` the decisions that clicks on it lead to, by subplot (`xy`, `xy2`, ...).
 
-    For each its rows from top to bottom, equally high, and in each row its columns, equally wide. None leads to where
-    the axis says. `pages.components.player` reads it.
+    For each subplot: rows from top to bottom, equally high; in each row columns, equally wide. None: use the axis.
+    `pages.components.player` reads it.
     """
     return figure.update_layout(meta={"decisions": decisions})
 
 
 def columns(xs: Sequence[float], ys: Sequence[float], width: float, colour: str) -> dict[str, Any]:
-    """Columns between nothing and each value; where there are many, one filled line, which a browser draws in a tenth
-    of the time. They say nothing where the mouse is: see `sayings`."""
+    """Columns from zero to each value; if there are many, one filled line, which a browser draws ten times as fast.
+    They have no hover text: see `hover_line`."""
     common: dict[str, Any] = {"x": xs, "y": ys, "hoverinfo": "skip"}
     if len(xs) <= _MAX_BARS:
         return common | {"type": "bar", "width": width * 0.82, "marker": {"color": colour, "line": {"width": 0}}}
@@ -133,9 +133,9 @@ def columns(xs: Sequence[float], ys: Sequence[float], width: float, colour: str)
     return common | {"type": "scatter", "mode": "lines", "fill": "tozeroy", "fillcolor": colour, "line": edge}
 
 
-def sayings(xs: Sequence[float], ys: Sequence[float], says: Sequence[str]) -> dict[str, Any]:
-    """An invisible line that says what stands at each place, wherever above or below it the mouse is; for figures with
-    the hover mode `x`."""
+def hover_line(xs: Sequence[float], ys: Sequence[float], says: Sequence[str]) -> dict[str, Any]:
+    """An invisible line that carries the hover text of each x, wherever the mouse is above or below; for figures with
+    hover mode `x`."""
     return {
         "type": "scatter",
         "x": xs,
@@ -149,7 +149,7 @@ def sayings(xs: Sequence[float], ys: Sequence[float], says: Sequence[str]) -> di
 
 
 def vertical_line(x: float, colour: str) -> dict[str, Any]:
-    """A line from bottom to top."""
+    """A vertical line over the full height."""
     return {
         "type": "line",
         "x0": x,
@@ -162,7 +162,7 @@ def vertical_line(x: float, colour: str) -> dict[str, Any]:
 
 
 def band(x0: float, x1: float, colour: str) -> dict[str, Any]:
-    """A ground from bottom to top that leaves the data readable."""
+    """A pale vertical band behind the data."""
     return {
         "type": "rect",
         "x0": x0,
@@ -178,7 +178,7 @@ def band(x0: float, x1: float, colour: str) -> dict[str, Any]:
 
 
 def pointer(x: float, colour: str) -> dict[str, Any]:
-    """A small arrow above the data that points down at it."""
+    """A small arrow above the data, pointing down."""
     return {
         "x": x,
         "y": 1,

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from core.analysis.ledger import Floats
 from core.analysis.potential_check import PotentialCheck
 from pages.components.charts.component_colours import component_colour
-from pages.components.charts.figure import COLOURS, Theme, columns, going_to, sayings, styled, vertical_line
+from pages.components.charts.figure import COLOURS, Theme, columns, going_to, hover_line, styled, vertical_line
 from pages.components.episode.ledger_charts import Binned
 from pages.components.text.format import signed
 
@@ -43,9 +43,9 @@ def potential_chart(found: PotentialCheck, potential: str, current: int, theme: 
     traces = [
         columns(xs, paid, bins.size, COLOURS["shaped"].on(theme)) | {"name": "shaping F"},
         expected,
-        sayings(xs, given, says),
+        hover_line(xs, given, says),
         columns(xs, apart, bins.size, COLOURS["against"].on(theme)) | {"name": "deviation"} | second,
-        sayings(xs, apart, says) | second,
+        hover_line(xs, apart, says) | second,
     ]
     upper, lower = _range(found, found.shaping, found.expected), _range(found, found.deviation)
     here = bins.middles[min(current, n - 1) // bins.size]

@@ -66,7 +66,7 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
         for part, (name, _) in enumerate(split[0])
     ]
     # One invisible line along the tops says all parts, wherever on a column the mouse is.
-    sayings: dict[str, Any] = {
+    hover_line: dict[str, Any] = {
         "type": "scatter",
         "x": middles,
         "y": [round(total_ms(decision), 3) for decision in shown],
@@ -77,7 +77,7 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
     }
     here = middles[current // size]
     figure = styled(
-        [*parts, sayings],
+        [*parts, hover_line],
         theme,
         height=220,
         x={

@@ -1,4 +1,4 @@
-"""Values in links: read from the text of an address, and written into it. Readers raise ValueError, with a sentence."""
+"""Reads values from a URL's query and writes them. Readers raise ValueError with a sentence for the user."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from core.errors import did_you_mean
 from core.params import Integer, Kind, OneOf, Text
 
 MOST: Final = 1_000_000_000
-"""No field of a form takes more, and no browser counts beyond 2**53."""
+"""The largest integer that a browser's numbers hold exactly is 2**53."""
 
-_MAX_CHARACTERS = 6_000  # of one value, as it is written in an address; servers take some 8,000 or more of them all
+_MAX_CHARACTERS = 6_000  # characters of one value in a URL; servers accept about 8,000 for a whole URL
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -43,7 +43,7 @@ def any_number(text: str) -> float:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         value = math.nan
-    if not abs(value) <= MOST:  # false for NaN too
+    if not abs(value) <= MOST:  # also False for NaN
         raise ValueError(f"it is not a number, at most {MOST:,}.")
     return value
 
@@ -64,7 +64,7 @@ def reader_of(kind: Kind) -> Callable[[str], Any]:
 
 
 def in_link(value: Any) -> str:
-    """As short as it can be without becoming another value."""
+    """The shortest text that reads back as the same value."""
     if not isinstance(value, float):
         return str(value)
     short_one = f"{value:g}"
@@ -72,5 +72,5 @@ def in_link(value: Any) -> str:
 
 
 def fits(text: str) -> bool:
-    """Whether an address can hold it."""
+    """Whether it is short enough for a URL."""
     return len(text) <= _MAX_CHARACTERS and len(quote_plus(text, errors="replace")) <= _MAX_CHARACTERS

@@ -1,12 +1,11 @@
-"""Where the reader of an episode stands: a frame of the player and the decision that the panels explain.
+"""The position in an episode: a frame of the player and the decision that the panels explain.
 
 Frame 0 is the world after reset, frame k the world after step k - 1 (see `pages.components.player`).
 
-**Going to a decision** shows what it did: the frame after its last step, beside changes counted from before its first.
-The selector, its buttons, the player's `[` and `]` and the charts all do so. Going to an unlock, which is one step of
-its decision, shows the frame of that step. Before the first decision comes frame 0, so that the way back ends there. A
-decision without a step has no frame of its own: the player's keys pass over it, the selector shows it with the frame it
-was asked in.
+**Going to a decision** shows its result: the frame after its last step, with changes counted from before its first.
+The selector, its buttons, the player's `[` and `]` and the charts all do so. Going to an unlock shows the frame of that
+step. Before the first decision comes frame 0. A decision without a step has no frame of its own: the player's keys skip
+it, the selector shows it with the frame in which the policy was called.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MAX_ECHOED = 40
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A frame, and the index of the decision shown with it; None where the episode has no decision."""
+    """A frame and the index of the decision shown with it; None if the episode has no decision."""
 
     frame: int
     decision: int | None
@@ -38,9 +37,9 @@ class Cursor:
 
 
 def decision_at_frame(decisions: Sequence[DecisionSummary], frame: int) -> int | None:
-    """The decision whose step led to the frame; for the world after reset, the first decision, which is about to act.
+    """The decision whose step led to the frame; for the world after reset, the first decision.
 
-    A decision that took no step has no frame of its own and is never the answer, unless there is no other.
+    A decision without a step has no frame of its own and is returned only if there is no other.
     """
     if not decisions:
         return None
@@ -50,30 +49,27 @@ def decision_at_frame(decisions: Sequence[DecisionSummary], frame: int) -> int |
 
 
 def frame_of_decision(decision: DecisionSummary) -> int:
-    """The last frame that the decision led to, its result; the one it was asked in, where it took no step."""
+    """The last frame of the decision, its result; without a step, the frame in which the policy was called."""
     return decision.step_end
 
 
 def cursor_at(decisions: Sequence[DecisionSummary], frame: int, picked: Cursor | None = None) -> Cursor:
-    """The cursor at a frame. `picked` is what the reader chose last: it stands for as long as the frame does, which
-    is how a decision without a step of its own can be looked at."""
+    """The cursor at a frame. `picked`, the last decision chosen, applies while the frame stays the same; this is how a
+    decision without a step can be shown."""
     if picked is not None and picked.frame == frame and picked.decision is not None:
         return Cursor(frame, min(picked.decision, len(decisions) - 1) if decisions else None)
     return Cursor(frame, decision_at_frame(decisions, frame))
 
 
 def frame_from_text(text: str | None, frames: int) -> tuple[int | None, str]:
-    """Read the `step` of an address: the frame and an empty sentence, or None and what is wrong with it.
-
-    frames: how many frames there are.
-    """
+    """Read the `step` of a URL: the frame and an empty string, or None and an error. frames: how many there are."""
     if text is None:
         return None, ""
     last = max(frames - 1, 0)
     if not _WHOLE_NUMBER.fullmatch(text):
         return (
             None,
-            f'"{safe_text(text, _MAX_ECHOED)}" in the address is not a step; give a whole number, 0 to {last:,}.',
+            f'"{safe_text(text, _MAX_ECHOED)}" in the URL is not a step; give a whole number, 0 to {last:,}.',
         )
     if len(text) > _MAX_DIGITS or int(text) > last:
         return None, f"Step {safe_text(text, _MAX_ECHOED)} is not in this episode, which has steps 0 to {last:,}."

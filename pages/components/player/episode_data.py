@@ -1,4 +1,4 @@
-"""What the page needs of all steps of an episode at once, read once and kept small."""
+"""What the page needs of all steps of an episode: read once, kept small."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_CAPTION_LENGTH = 1_000  # the tab beside the player has the whole of it
 
 @dataclass(frozen=True)
 class EpisodeData:
-    """One episode as far as it is stored.
+    """One episode, as far as it is stored.
 
     initial: the world after reset. decisions: all of them, in order.
     player: what the player draws; None where there is no frame or where the frames are damaged (`problem` says so).
@@ -46,21 +46,21 @@ class EpisodeData:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What each component paid in each decision; made when somebody looks at it."""
+        """Every component's reward in every decision; computed on first use."""
         return Ledger.of(self.breakdowns)
 
     @property
     def frames(self) -> int:
-        """How many frames there are: the steps and the world after reset."""
+        """Number of frames: one per step and one for the world after reset."""
         return self.player.frames if self.player else len(self.positions)
 
 
 def episode_data_of(store: TraceStore, summary: EpisodeSummary) -> EpisodeData:
-    """The track of an episode, read again once more of it is stored."""
+    """The data of an episode, read again when more of it is stored."""
     return _load(store, store.url, summary.id, summary.n_decisions, summary.status.value)
 
 
-# A resource, not data: it is frozen, and a copy at each step of the player would cost more than drawing it.
+# cache_resource: it is frozen, and cache_data would copy it at each step of the player.
 @st.cache_resource(max_entries=6, show_spinner="Opening the episode…")
 def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> EpisodeData:
     episode = _store.load_episode(episode_id)
@@ -82,7 +82,7 @@ def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, statu
 
 
 def reward_columns_of(store: TraceStore, summary: EpisodeSummary) -> FactColumns:
-    """What its decisions changed, as columns; those that were stored when it was looked at last may be fewer."""
+    """The reward facts of its decisions, as columns; an older entry may hold fewer decisions."""
     return _load_columns(store, store.url, summary.id, summary.n_decisions, summary.status.value)
 
 

@@ -1,4 +1,4 @@
-"""Where each episode was left off, and moving the player from Python. Kept in the session only."""
+"""The last position in each episode, and moving the player from Python. Kept in the session only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REMEMBERED_ADDRESSES = 50
 
 
 def remember_frame(episode_id: str, frame: int) -> None:
-    """Take down the frame that is shown; it is also what the address says from now on."""
+    """Remember the frame shown; it is also the one in the URL from now on."""
     st.session_state[f"frame:{episode_id}"] = frame
     written: list[str] = st.session_state.setdefault(f"written:{episode_id}", [])
     written.append(str(frame))
@@ -22,12 +22,12 @@ def remember_frame(episode_id: str, frame: int) -> None:
 
 
 def last_frame(episode_id: str) -> int:
-    """Where the episode was left off; 0 where it was not opened yet."""
+    """The frame last shown; 0 if the episode was not opened yet."""
     return st.session_state.get(f"frame:{episode_id}", 0)
 
 
 def follow_address(episode_id: str, frames: int) -> str:
-    """Go where the address says, if somebody changed it. Gives back what is wrong with it, or an empty sentence."""
+    """Go to the URL's step if the URL changed. Returns an error message or an empty string."""
     text = st.query_params.get("step")
     seen_key = f"address:{episode_id}"
     is_ours = text in st.session_state.get(f"written:{episode_id}", ())
@@ -40,17 +40,17 @@ def follow_address(episode_id: str, frames: int) -> str:
 
 
 def seek_of(episode_id: str) -> Seek | None:
-    """What to hand to the player as `seek`."""
+    """The `seek` argument for the player."""
     return st.session_state.get(f"seek:{episode_id}")
 
 
 def picked_of(episode_id: str) -> Cursor | None:
-    """What the reader chose last with the decision selector."""
+    """The last decision chosen with the selector."""
     return st.session_state.get(f"picked:{episode_id}")
 
 
 def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index: int) -> None:
-    """Move the player to what a decision led to. Before the first is the world after reset, after the last the last."""
+    """Move the player to a decision's result. Before the first: the world after reset; after the last: the last."""
     if not decisions:
         return
     if index < 0:
@@ -61,9 +61,9 @@ def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index:
 
 
 def go_to_frame(episode_id: str, cursor: Cursor) -> None:
-    """Move the player to a frame, and the panels to the decision that is picked with it."""
+    """Move the player to a frame, and the panels to the decision picked with it."""
     st.session_state[f"picked:{episode_id}"] = cursor
-    st.session_state[f"frame:{episode_id}"] = cursor.frame  # where a player begins that is not there yet
+    st.session_state[f"frame:{episode_id}"] = cursor.frame  # start frame for a player that is not mounted yet
     _seek(episode_id, cursor.frame)
 
 

@@ -1,7 +1,7 @@
 """A reward configuration as a form. Empty cells of its tables mean the default.
 
-What a configuration holds and the form does not show (its mode, names that this Crafter does not have, the tables of a
-strategy that looks at none) is carried along as it was in the one that the form was filled from.
+Values that the form does not show (the mode, names that this version of Crafter lacks, tables that the strategy does
+not use) are kept from the configuration that filled the form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pages.components.text.escape import escape, one_line
 from pages.components.text.format import exact, words
 
 DEFAULT = RewardConfig(strategy="per_achievement")
-"""What the form begins with."""
+"""The form's initial configuration."""
 
 _ACTIVE_MODE = DEFAULT.mode
 _FILLED_FROM = "reward_filled_from"
@@ -78,7 +78,7 @@ _NARROW_COLUMNS = {
 
 
 def reward_form(form: FormState, *, narrow: bool = False) -> RewardConfig:
-    """Draw the form; the configuration it says, not yet checked. narrow: in a column of a third of the page."""
+    """Draw the form and return its configuration, not yet checked. narrow: for a column of a third of the page."""
     carried = filled_from(form)
     general = _narrow_general if narrow else _wide_general
     config = replace(carried, **general(form), params={})
@@ -88,7 +88,7 @@ def reward_form(form: FormState, *, narrow: bool = False) -> RewardConfig:
 
 
 def fill_reward_form(form: FormState, config: RewardConfig) -> None:
-    """Let the form say `config`, a checked one, the next time it is drawn. Call it before that, or in a callback."""
+    """Fill the form with `config`, a checked one. Call it before the form is drawn, or in a callback."""
     form.put(_FILLED_FROM, config)
     form.put("strategy", config.strategy)
     form.put("reward_enabled", config.enabled)
@@ -101,8 +101,7 @@ def fill_reward_form(form: FormState, config: RewardConfig) -> None:
 
 
 def weight_of(config: RewardConfig, kind: str, name: str) -> float:
-    """What a unit of a component pays under a configuration. kind: as in `RewardComponent`, one that `set_weight` can
-    change."""
+    """Weight of a component in a configuration. kind: as in `RewardComponent`, one that `set_weight` can change."""
     return _CELLS[kind].pays(config, name)
 
 
@@ -112,12 +111,12 @@ def can_set_weight(strategy: str, kind: str, name: str) -> bool:
 
 
 def cell_in_words(kind: str) -> str:
-    """What the form calls that cell."""
+    """The form's name for that cell."""
     return _CELLS[kind].label
 
 
 def set_weight(form: FormState, kind: str, name: str, weight: float) -> None:
-    """Change that one cell, as if it had been typed there. Call it before the form is drawn, or in a callback."""
+    """Set one cell, as if typed. Call it before the form is drawn, or in a callback."""
     cell = _CELLS[kind]
     table = _TABLES[cell.table]
     entries: pd.DataFrame = form.get(f"{cell.table}_kept", table.of(filled_from(form))).copy()
@@ -205,7 +204,7 @@ def _lambda_in_words(enabled: bool, scale: float | None) -> str:
 
 
 def _params_form(form: FormState, strategy: str, *, in_a_row: int) -> dict[str, Any]:
-    """A field for each parameter of a strategy that has some."""
+    """A field for each parameter of the strategy."""
     kind = STRATEGIES[strategy]
     own = fields(kind.params_type)
     values: dict[str, Any] = {}
@@ -218,12 +217,12 @@ def _params_form(form: FormState, strategy: str, *, in_a_row: int) -> dict[str, 
 
 
 def filled_from(form: FormState) -> RewardConfig:
-    """What the form was filled from, as it stood then."""
+    """The configuration that filled the form."""
     return form.get(_FILLED_FROM, DEFAULT)
 
 
 def _say_what_is_carried(form: FormState, config: RewardConfig) -> None:
-    """What the form does not show and would surprise somebody."""
+    """Warn of values that the form does not show."""
     if config.mode != _ACTIVE_MODE:
         st.warning(
             f"The mode “{escape(one_line(config.mode, _MAX_NAME_LENGTH))}” pays nothing. Only the mode "
@@ -266,7 +265,7 @@ def _with_tables(form: FormState, config: RewardConfig, narrow: bool) -> RewardC
 
 
 def _table(form: FormState, name: str, narrow: bool) -> tuple[float, pd.DataFrame]:
-    """One table: what entries without a value pay, and the entries."""
+    """The default weight and the entries of one table."""
     table = _TABLES[name]
     otherwise = st.number_input(
         table.otherwise,
@@ -299,20 +298,20 @@ def _inventory_of(config: RewardConfig) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Table:
-    """What sets one of the two tables apart from the other."""
+    """How the two tables differ."""
 
     names: tuple[str, ...]  # its rows
     of: Callable[[RewardConfig], pd.DataFrame]
-    given: Callable[[RewardConfig], Iterable[Mapping[str, float]]]  # what of a configuration it shows
+    given: Callable[[RewardConfig], Iterable[Mapping[str, float]]]  # the part of a configuration that it shows
     columns: Mapping[str, Any]
     narrow_columns: Mapping[str, Any]
-    otherwise: str  # the label of what is paid where the table says nothing
+    otherwise: str  # label of the default weight
     otherwise_field: str
     otherwise_pays: Callable[[RewardConfig], float]
     note: str
 
     def foreign(self, config: RewardConfig) -> list[str]:
-        """The names in a configuration that it has no row for, beyond those of the default tables."""
+        """Names in a configuration without a row, beyond those of the default tables."""
         known = {name for default in self.given(DEFAULT) for name in default} | set(self.names)
         return list(dict.fromkeys(name for given in self.given(config) for name in given if name not in known))
 
@@ -347,7 +346,7 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class _Cell:
-    """Where the form says what a unit of a kind of components pays."""
+    """The form's cell for the weight of a component."""
 
     table: str
     column: str
@@ -373,10 +372,10 @@ _CELLS = {
 
 
 def _edited(form: FormState, name: str, table: _Table, columns: Mapping[str, Any]) -> pd.DataFrame:
-    """The table as the person left it, also after the editor was away for a while."""
+    """The table as last edited, also after the editor was not drawn for a while."""
     base_key = form.key(f"{name}_base")
     editor_key = form.key(f"{name}_editor_{form.get(_REVISION, 0)}")
-    # The editor applies its edits to what it was given first; that must stay the same for as long as it is drawn.
+    # The editor applies its edits to its first input, which must not change while it is drawn.
     if editor_key not in st.session_state:
         st.session_state[base_key] = form.get(f"{name}_kept", table.of(filled_from(form)))
     edited = st.data_editor(
@@ -401,10 +400,10 @@ def _fill_tables(form: FormState, config: RewardConfig) -> None:
 
 
 def _filled(names: Sequence[str], column: Iterable[Any]) -> dict[str, Any]:
-    """The cells that are not empty. The rows of a table are those of `names`, which it shows as words."""
+    """The cells that are not empty. The rows are `names`, shown as words."""
     return {name: np.asarray(value).item() for name, value in zip(names, column, strict=True) if pd.notna(value)}
 
 
 def _others(given: Mapping[str, Any], shown: tuple[str, ...]) -> dict[str, Any]:
-    """Entries for what this Crafter does not have; they are carried as they are."""
+    """Entries that this version of Crafter lacks; kept as they are."""
     return {name: value for name, value in given.items() if name not in shown}

@@ -1,4 +1,4 @@
-"""Reward configurations in words. Plain text with names as they were given: show it with `st.text`, or escaped."""
+"""Reward configurations in words. Plain text: show it with `st.text`, or escape it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pages.components.text.format import exact, words
 
 
 def strategy_label(config: RewardConfig) -> str:
-    """What its strategy is called."""
+    """The strategy's display name."""
     kind = STRATEGIES.get(config.strategy)
     return kind.label if kind else config.strategy
 
 
 def reward_in_words(config: RewardConfig) -> str:
-    """A configuration in a few words: `Per achievement, λ 1 (0 counts as 1)`; `off` where it pays nothing."""
+    """`Per achievement, λ 1 (0 counts as 1)`, or `off` if shaping is off."""
     if not config.is_active:
         return "off"
     given = "" if config.indicator_lambda else " (0 counts as 1)"
@@ -25,9 +25,9 @@ def reward_in_words(config: RewardConfig) -> str:
 
 
 def differences(old: RewardConfig, new: RewardConfig) -> tuple[str, ...]:
-    """What `new` pays differently, one short line each: `collect drink, weight per repeat: 0.06 → 0`.
+    """The differences, one line each: `collect drink, weight per repeat: 0.06 → 0`.
 
-    Values that mean the same (an empty cell and the default typed into it) are no difference.
+    An empty cell and the default typed into it are equal.
     """
     return tuple(_differences(old, new))
 

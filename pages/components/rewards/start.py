@@ -1,4 +1,4 @@
-"""What the reward form is filled from: the defaults, a configuration saved under a name, what a run was played with."""
+"""Fills the reward form: from the defaults, a saved configuration, or that of a run."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _MAX_SENTENCE_LENGTH = 500
 
 
 def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs: bool = False) -> str:
-    """Draw it; the name of the saved configuration that was picked, or an empty one.
+    """Draw the selector; returns the name of the saved configuration picked, or an empty string.
 
-    saved: by name. with_runs: offer also what the newest runs were played with.
+    saved: by name. with_runs: also offer the configurations of the newest runs.
     """
     options = {DEFAULTS: "The defaults"}
     options |= {_SAVED + name: f"Saved: {one_line(name, _MAX_NAME_LENGTH)}" for name in saved}
@@ -53,7 +53,7 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
     if current.startswith(_EPISODE):
         options = {current: f"Episode {one_line(short_id(current.removeprefix(_EPISODE)), 8)}"} | options
     elif current not in options:
-        if current not in _NO_OPTIONS:  # forgotten meanwhile, here or elsewhere; the form goes on saying it
+        if current not in _NO_OPTIONS:  # deleted since; the form keeps its values
             current = _FORGOTTEN
             form.put(_FIELD, current)
         options = {current: _NO_OPTIONS[current]} | options
@@ -75,14 +75,14 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
 
 
 def start_from(form: FormState, config: RewardConfig, origin: str) -> None:
-    """Fill the form; call it before the form is drawn, or in a callback. origin: `IMPORTED`, say, or `saved_as`."""
+    """Fill the form; call it before it is drawn, or in a callback. origin: such as `IMPORTED` or `saved_as(...)`."""
     form.put(_TROUBLE, "")
     form.put(_FIELD, origin)
     fill_reward_form(form, config)
 
 
 def start_from_link(form: FormState, config: RewardConfig) -> None:
-    """Fill the form with what a link says, a checked configuration. One that is saved goes by its name."""
+    """Fill the form with a link's configuration, a checked one. A saved one is shown by its name."""
     if config == checked(DEFAULT):
         origin = DEFAULTS
     else:
@@ -102,17 +102,17 @@ def config_in(text: str) -> RewardConfig:
 
 
 def saved_as(name: str) -> str:
-    """The origin of what is saved under a name."""
+    """The origin of a saved configuration."""
     return _SAVED + name
 
 
 def origin_of(form: FormState) -> str:
-    """What the form was filled from last."""
+    """The form's last origin."""
     return form.get(_FIELD, DEFAULTS)
 
 
 def start_from_episode(form: FormState, episode_id: str) -> None:
-    """Fill the form with what an episode was played with. Raises StoreError, InvalidReward."""
+    """Fill the form with the configuration of an episode. Raises StoreError, InvalidReward."""
     start_from(form, checked(store().episode(episode_id).spec.reward), _EPISODE + episode_id)
 
 
@@ -125,7 +125,7 @@ def _runs() -> dict[str, str]:
 
 
 def _start(form: FormState) -> None:
-    """Fill the form from what was picked; what stands in the way is said instead."""
+    """Fill the form from the choice, or show why that is not possible."""
     chosen = form.get(_FIELD)
     form.put(_TROUBLE, "")
     try:
@@ -136,7 +136,7 @@ def _start(form: FormState) -> None:
 
 
 def _config_of(chosen: str) -> RewardConfig:
-    """Raises StoreError, InvalidReward, and KeyError for what is saved no longer."""
+    """Raises StoreError, InvalidReward, and KeyError if the saved configuration was deleted."""
     if chosen.startswith(_SAVED):
         saved = {entry.name: entry.config for entry in store().saved_rewards()}
         return checked(saved[chosen.removeprefix(_SAVED)])
@@ -147,10 +147,10 @@ def _config_of(chosen: str) -> RewardConfig:
         return checked(page.rows[0].spec.reward) if page.rows else DEFAULT
     if chosen.startswith(_EPISODE):
         return checked(store().episode(chosen.removeprefix(_EPISODE)).spec.reward)
-    return DEFAULT  # what was brought along is offered only while the form says it
+    return DEFAULT  # offered only while the form shows it
 
 
 def described(entry: SavedReward) -> str:
-    """What a saved configuration is, in a line."""
+    """One line about a saved configuration."""
     kept = f" · returns of {entry.n_scored:,} episodes are kept" if entry.n_scored else ""
     return f"{reward_in_words(entry.config)} · saved {when(entry.saved_at)}{kept}"

@@ -1,4 +1,4 @@
-"""What an empty store shows: what this is, and one click to have something to look at."""
+"""The empty state: what Craftscope is, and one click to have something to look at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAMPLE_SEEDS = (42, 7, 1)
 
 
 def show_empty_store() -> None:
-    """Explain the product in three sentences and offer three sample episodes, or the launch page."""
+    """Explain the product and offer sample episodes or the launch page."""
     _, middle, _ = st.columns([1, 2, 1])
     with middle, st.container(border=True):
         st.subheader("Nothing is stored yet")

@@ -1,4 +1,4 @@
-"""Which episode a page is about: the `id` of its address, or the one looked at last."""
+"""Which episode a page shows: the `id` in the URL, or the last one opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_ECHOED = 300
 
 
 def chosen_episode() -> EpisodeSummary:
-    """The episode to show. Where there is none, the page ends here with a sentence and a way on."""
+    """The episode to show. Without one, the page stops here and offers others."""
     asked = st.query_params.get("id") or st.session_state.get(_LAST)
     try:
         if asked:
@@ -45,13 +45,13 @@ def chosen_episode() -> EpisodeSummary:
 
 
 def link_to_traces(label: str = "All traces") -> None:
-    """A way out that is always there."""
+    """Link to Traces."""
     st.page_link("pages/traces.py", label=label)
 
 
 def _offer_others() -> None:
     newest = store().episodes(limit=_LOOKED_AT).rows
-    for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # those with something to see come first
+    for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # finished episodes first
         label = (
             f"{escape(short_id(row.id))} · {escape(one_line(row.policy, _MAX_LABEL_LENGTH))} · seed {row.seed} · "
             f"{status_label(row.status, row.stop_reason)} · shaped return {signed(row.shaped_return)}"

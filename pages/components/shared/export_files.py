@@ -1,7 +1,7 @@
-"""What the dashboard hands out as files: training examples and whole episodes. Made when somebody asks for them.
+"""Downloads: training examples and whole episodes, made on request.
 
-They are written to a file that has no name, so that no more than one line or episode is held while they are made. What
-is sent to the browser is held as a whole; of examples that is at most `MAX_BYTES`.
+They are written to an unnamed temporary file, one line or episode in memory at a time. What is sent to the browser is
+held as a whole; for examples that is at most `MAX_BYTES`.
 """
 
 from __future__ import annotations

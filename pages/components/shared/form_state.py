@@ -1,4 +1,4 @@
-"""What a form holds in the session. Forms of one kind share their code, and nothing of what they hold."""
+"""The session state of one form. Forms of one kind share code, not values."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class FormState:
         return self.prefix + name
 
     def keep(self, name: str, default: Any) -> str:
-        """The key of a field, with `default` in it where nothing is held yet."""
+        """The key of a field, set to `default` if it has no value yet."""
         key = self.key(name)
         if key not in st.session_state:
             st.session_state[key] = default
         return key
 
     def get(self, name: str, default: Any = None) -> Any:
-        """What a field holds."""
+        """The value of a field."""
         return st.session_state.get(self.key(name), default)
 
     def put(self, name: str, value: Any) -> None:
-        """Let a field hold something: before it is drawn, or in a callback."""
+        """Set a field: before it is drawn, or in a callback."""
         st.session_state[self.key(name)] = value
 
 
 def param_name(owner: str, name: str) -> str:
-    """The name of a parameter's field. owner: whose it is, a policy's name, or `strategy_` and a reward strategy's."""
+    """The name of a parameter's field. owner: a policy's name, or `strategy_` and a reward strategy's name."""
     return f"param_{owner}_{name}"

@@ -1,4 +1,4 @@
-"""Crafter's own 16x16 pictures inside a line of text."""
+"""Crafter's 16x16 textures as inline icons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXTURE_PX = 16
 
 
 def icon(name: str, *, title: str = "") -> str:
-    """An `<img>` of one of Crafter's assets, for `st.html`. Both arguments are the product's own words, not data."""
+    """An `<img>` for `st.html`. Both arguments must be our own words, not data."""
     return f'<img class="cs-icon" src="{_data_url(name)}" alt="{title or name}" title="{title or name}">'
 
 

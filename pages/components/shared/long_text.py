@@ -1,4 +1,4 @@
-"""Text of any length from a model or its server: its beginning with its true size, and the whole a click away."""
+"""Long text from a model or server: its beginning and size, and a download of the whole."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MAX_TREE_LENGTH = 30_000
 
 
 def show_long_text(text: str, *, key: str, name: str, language: str | None = None) -> None:
-    """The text as it is, never as Markdown. key: unique on the page. name: of the file that holds the whole."""
+    """Show plain text, never Markdown. key: unique on the page. name: file name of the download."""
     grid = _columns_of_grid(text[:_MOST])
-    # A local view is looked at as a whole.
+    # The local view must not wrap.
     tall, many = (_TALL_WITH_GRID, _MANY_LINES_WITH_GRID) if grid else (_TALL, _MANY_LINES)
     height = _TALL_PX if len(text) > tall or text.count("\n") >= many else "content"
     with st.container(key=f"{key}-grid-of-{grid}") if grid else nullcontext():
@@ -32,13 +32,13 @@ def show_long_text(text: str, *, key: str, name: str, language: str | None = Non
 
 
 def _columns_of_grid(text: str) -> int:
-    """How wide the local view in a text needs it to be, as the page's styles know it; 0 where there is none."""
+    """Columns of the local view in the text, for the page's styles; 0 without one."""
     longest = max((len(line) for line in text.split("\n") if line.startswith("  ")), default=0)
     return 0 if not longest else 66 if longest <= 66 else 84
 
 
 def show_long_data(value: Any, *, key: str, name: str) -> None:
-    """Data as a tree, or its beginning as text where a browser would choke on the whole."""
+    """Data as a tree, or its beginning as text if the browser could not handle all of it."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     if len(text) <= _MAX_TREE_LENGTH:
         st.json(json.dumps(safe_data(value), default=str), expanded=1)

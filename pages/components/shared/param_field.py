@@ -1,4 +1,4 @@
-"""One field of a parameter record, of a policy or a reward strategy, as a widget."""
+"""A widget for one parameter of a policy, a reward strategy or the audit."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def param_field(
     labels: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Any:
-    """Draw it; the value it holds.
+    """Draw the widget and return its value.
 
-    owner: see `param_name`. about: stands before the field's own description in its help. labels: what to call the
-    names of a choice. more: options of the widget.
+    owner: see `param_name`. about: text before the parameter's description in the help. labels: display names of
+    choices. more: options of the widget.
     """
     options: dict[str, Any] = {
         "key": form.keep(param_name(owner, spec.name), spec.default),

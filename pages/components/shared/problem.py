@@ -1,4 +1,4 @@
-"""What went wrong, on the page: a headline of ours over text that may come from a model or a traceback."""
+"""Shows an error: our headline over text that may come from a model or a traceback."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ LONG_TEXT_PX = 240
 def show_problem(
     title: str, kind: str, detail: str, where: str = "", colour: str = "red", long_px: int = LONG_TEXT_PX
 ) -> None:
-    """What went wrong: a headline of ours, and text that may come from a model or a traceback.
-
-    long_px: how high a long text may stand; it scrolls then.
-    """
+    """long_px: height from which a long text scrolls."""
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(title, color="orange" if colour == "orange" else "red")
@@ -33,7 +30,7 @@ def show_problem(
 
 
 def show_scrolled_text(text: str, long_px: int = LONG_TEXT_PX) -> None:
-    """Text as it is; a long one scrolls."""
+    """Plain text; a long one scrolls."""
     is_long = len(text) > LONG or text.count("\n") > _MANY_LINES
     with st.container(height=long_px if is_long else "content", border=False):
         st.text(safe_text(text))

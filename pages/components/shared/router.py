@@ -1,4 +1,4 @@
-"""Makes sure that a page is drawn inside the dashboard."""
+"""Makes sure that a page runs inside the dashboard."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ _DONE = "went_through_router"
 
 
 def inside_the_dashboard() -> None:
-    """Call first on every page. Draws the page anew through `app.py` where Streamlit left that out.
+    """Call first on every page. Reruns the page through `app.py` if Streamlit bypassed it.
 
-    A fresh server knows the folder `pages` but not yet the router: when its very first request is the address of a
-    page, Streamlit runs that page alone (narrow, with file names as its menu). From the first `st.navigation` on, it
-    goes through the router.
+    A fresh server knows the folder `pages` but not yet the router: if its very first request is a page's URL, Streamlit
+    runs that page alone (narrow, with file names as its menu). After the first `st.navigation` it uses the router.
     """
-    # Once a session: a repeated run would swallow the click that led to it.
+    # Once a session: a second rerun would swallow the click that caused it.
     if PagesManager.uses_pages_directory and not st.session_state.get(_DONE):
         st.session_state[_DONE] = True
         PagesManager.uses_pages_directory = False

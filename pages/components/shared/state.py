@@ -1,4 +1,4 @@
-"""What every page starts from: the settings and the store. No truth is kept in memory; the store has it."""
+"""The settings and the store, for every page. Nothing is kept in memory that the store does not have."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show_read_only() -> None:
 
 
 def stop_with(title: str, error: CraftscopeError) -> NoReturn:
-    """Show what is wrong and end this page's run."""
+    """Show an error and stop the page."""
     with st.container(border=True):
         st.subheader(title)
         st.text(safe_text(str(error), _MAX_ERROR_LENGTH))

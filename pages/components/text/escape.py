@@ -1,4 +1,4 @@
-"""Text that came from a person, a link, a model or a trace, made safe to show."""
+"""Makes text from people, links, models and traces safe to show."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&])")
 _LINKED = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
 _WORD_JOINER = "\u2060"  # not seen, and no place to break a line
 
-# What is acted on instead of being seen: control characters other than tab and line end, terminal codes that begin with
-# them, and marks that turn the direction of what follows.
+# Characters that act instead of being visible: control characters other than tab and line feed (terminal codes begin
+# with one), and marks that change the direction of text.
 _UNSEEN = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 MAX_LINE_LENGTH = 500
@@ -19,12 +19,12 @@ MAX_BLOCK_LENGTH = 20_000
 
 
 def escape(text: str) -> str:
-    """`text` for elements that read Markdown: nothing in it is a picture or a link, bare URLs and e-mails included."""
+    """For elements that render Markdown: all its syntax is escaped, so no image is fetched."""
     return _MARKDOWN.sub(r"\\\1", _LINKED.sub(_WORD_JOINER, safe_text(text, MAX_LINE_LENGTH)))
 
 
 def safe_text(text: str, most: int = MAX_BLOCK_LENGTH) -> str:
-    """`text` for elements that show text as it is: cut at `most` characters with its true length said."""
+    """For elements that show plain text: cut at `most` characters, with the full length in the text."""
     beginning = _seen(text[:most])
     if len(text) <= most and len(beginning) <= most:
         return beginning
@@ -32,13 +32,13 @@ def safe_text(text: str, most: int = MAX_BLOCK_LENGTH) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """`text` for titles, labels and cells: on one line, at most `most` characters. Still to be escaped for Markdown."""
+    """For titles, labels and cells: one line of at most `most` characters. Not escaped for Markdown."""
     line = " ".join(_seen(text[: 4 * most]).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def safe_data(value: Any) -> Any:
-    """Data for elements that show it as a tree: the texts in it, names too, are made safe; nothing is cut."""
+    """For elements that show data as a tree: all strings in it are made safe, keys too; nothing is cut."""
     if isinstance(value, str):
         return _seen(value)
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def safe_data(value: Any) -> Any:
 
 
 def _seen(text: str) -> str:
-    """Without lone surrogates, which no browser can be sent, and without NUL, which none shows. Other characters that
-    are not seen stand as they are written in Python: `\\x1b`."""
+    """Replaces lone surrogates, which cannot be sent to a browser, and NUL. Other invisible characters become their
+    Python escapes, such as `\\x1b`."""
     sendable = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd").replace("\r\n", "\n")
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), sendable)

@@ -64,13 +64,13 @@ _CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, Sto
 _MINUS = "−"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NOT_FINITE = {inf: "∞", -inf: "−∞"}
-_NOTHING = 1e-9  # what is smaller is the rounding of sums
+_NOTHING = 1e-9  # smaller amounts are rounding errors of sums
 _FEW = 1e-4
 _MANY = 1e7
 
 
 def words(name: str) -> str:
-    """A name of Crafter's as people write it: `eat_plant` is `eat plant`."""
+    """`eat_plant` as `eat plant`."""
     return name.replace("_", " ")
 
 
@@ -86,8 +86,8 @@ def number(value: float, digits: int = 0) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """+1.18, −0.10, 0.00; never -0.00. More digits where these would hide a small amount (−0.004), and an exponent
-    where it would take many (+1.235×10⁹, −3.1×10⁻⁷)."""
+    """+1.18, −0.10, 0.00; never -0.00. Small amounts get more digits (−0.004), very large and very small ones an
+    exponent (+1.235×10⁹, −3.1×10⁻⁷)."""
     text = amount(value, digits)
     return f"+{text}" if value > 0 and text.strip("0.,") else text
 
@@ -109,13 +109,13 @@ def amount(value: float, digits: int = 2) -> str:
 
 
 def exact(value: float) -> str:
-    """A number that somebody has set, in as few digits as tell it from every other: `0.06`, `−1`, `1×10⁻⁷`."""
+    """The shortest text that parses back to this number: `0.06`, `−1`, `1×10⁻⁷`."""
     short_one = f"{value:g}"
     return _with_exponent(short_one if float(short_one) == value else repr(value))
 
 
 def _with_exponent(text: str) -> str:
-    """A number in Python's way of writing as people write it."""
+    """`1e-07` as `1×10⁻⁷`."""
     mantissa, _, exponent = text.partition("e")
     if exponent and "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -124,7 +124,7 @@ def _with_exponent(text: str) -> str:
 
 
 def ms(value: float | None) -> str:
-    """A duration given in milliseconds, in the unit that fits; `n/a` where it was not measured, or is none."""
+    """A duration in milliseconds, in a readable unit; `n/a` for None and for values that are not finite."""
     if value is None or not isfinite(value):
         return "n/a"
     if value >= 1000:
@@ -133,7 +133,7 @@ def ms(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A duration given in seconds, in the unit that fits; `n/a` where it is none."""
+    """A duration in seconds, in a readable unit; `n/a` for None and for values that are not finite."""
     if value is None or not isfinite(value):
         return "n/a"
     if value < 1:
@@ -152,7 +152,7 @@ def when(moment: datetime | None) -> str:
 
 
 def status_label(status: EpisodeStatus, reason: StopReason | None = None) -> str:
-    """The status with its mark and with what ended it, where the status does not say that: `✓ completed · died`."""
+    """The status with its mark and, where useful, the stop reason: `✓ completed · died`."""
     ending = _ENDINGS.get(reason, "") if reason else ""
     return f"{_STATUS_MARKS[status]} {status.value}" + (f" · {ending}" if ending else "")
 
@@ -163,7 +163,7 @@ def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tup
 
 
 def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
-    """Why it ended, as the rest of a sentence. on_done: what follows a world's end, which is what limits count over."""
+    """Why an episode ended, to complete a sentence. on_done: with `reset`, limits count over all worlds."""
     if reason is None:
         return "still running"
     over_all = on_done is OnDone.RESET and reason in _CAPS
@@ -171,7 +171,7 @@ def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINAT
 
 
 def seeds_text(seeds: Sequence[int]) -> str:
-    """Seeds as a person types them: `(0, 1, 2, 42)` is `0-2, 42`. Three or more in a row become a range."""
+    """`(0, 1, 2, 42)` as `0-2, 42`. Three or more consecutive seeds become a range."""
     parts: list[str] = []
     start = 0
     while start < len(seeds):

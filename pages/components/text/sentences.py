@@ -1,4 +1,4 @@
-"""What a decision did and earned, in sentences. Plain text: show it with `st.text`, never as Markdown."""
+"""Sentences about what a decision did and earned. Plain text: show it with `st.text`, never as Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def component_label(component: RewardComponent) -> str:
 
 
 def component_phrase(component: RewardComponent) -> str:
-    """What it paid and for what, such as `wood +1 in inventory × 0.10`, `health +1 × 0.05`."""
+    """Amount and source, such as `wood +1 in inventory × 0.10`, `health +1 × 0.05`."""
     name, rise, weight = words(component.name), _whole(component.delta), _weight(component.weight)
     match component.kind:
         case "indicator":
@@ -51,7 +51,7 @@ def paid_sentence(index: int, component: RewardComponent, effective_lambda: floa
 
 
 def reward_sentence(decision: Decision, config: RewardConfig) -> str:
-    """Why the decision earned what it earned: lambda times the sum of its components, each with its weight."""
+    """The decision's reward as lambda times the sum of its components, each with its weight."""
     earned = f"Decision {decision.index} earned {signed(decision.reward.total)}"
     parts = decision.reward.components
     if not config.enabled:
@@ -65,7 +65,7 @@ def reward_sentence(decision: Decision, config: RewardConfig) -> str:
 
 
 def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
-    """What a reader would otherwise wonder about; mostly empty."""
+    """Notes on what may surprise a reader: lambda 0, unlocks that reached their limit."""
     notes: list[str] = []
     if config.is_active and not config.indicator_lambda:
         notes.append("λ is 0 or absent in this configuration and counts as 1.0.")
@@ -94,7 +94,7 @@ def env_reward_sentence(decision: Decision) -> str:
 
 
 def timing_sentence(decision: DecisionSummary, of_model: bool | None = None) -> str:
-    """How long the decision took, in parts."""
+    """The decision's time in parts, as a sentence."""
     parts = ", ".join(f"{label} {ms(value)}" for label, value in timing_parts(decision, of_model))
     return f"Decision {decision.index} took {ms(total_ms(decision))}: {parts}"
 
@@ -102,8 +102,8 @@ def timing_sentence(decision: DecisionSummary, of_model: bool | None = None) -> 
 def timing_parts(decision: DecisionSummary, of_model: bool | None = None) -> tuple[tuple[str, float | None], ...]:
     """The parts of a decision in order, in milliseconds; None where a part is not known.
 
-    of_model: with the parts that only a model's decision has; without it, where one was asked. What is known of them
-    is taken out of the inference.
+    of_model: include waiting and parsing, which only model calls have (None: if the decision called a model). They are
+    subtracted from the inference.
     """
     with_model = bool(decision.model_calls) if of_model is None else of_model
     apart_ms = (decision.waited_ms or 0.0) + (decision.parse_ms or 0.0)
@@ -117,12 +117,12 @@ def timing_parts(decision: DecisionSummary, of_model: bool | None = None) -> tup
 
 
 def total_ms(decision: DecisionSummary) -> float:
-    """All known parts together, in milliseconds."""
+    """Sum of the known parts, ms."""
     return decision.inference_ms + decision.env_step_ms + decision.overhead_ms + (decision.store_ms or 0.0)
 
 
 def steps_phrase(decision: DecisionSummary) -> str:
-    """Which steps it took: `step 12`, `steps 12–16`, `no step`. Numbered as the player counts them, the first is 1."""
+    """`step 12`, `steps 12–16` or `no step`, counted from 1 as the player does."""
     first, last = decision.step_start + 1, decision.step_end
     if last < first:
         return "no step"
@@ -167,7 +167,7 @@ def _lambda(value: float) -> str:
 
 
 def _weight(value: float) -> str:
-    """At least two digits, and as many as it takes: 0.10, 0.125, −1.00."""
+    """At least two decimals, more where needed: 0.10, 0.125, −1.00."""
     short = f"{value:.2f}"
     return short.replace("-", "−") if abs(float(short) - value) < 1e-9 else exact(value)
 
