@@ -23,7 +23,7 @@ class RandomParams:
         1, label="Fewest actions in a call", description="Each call holds at least this many.", low=1, high=100
     )
     max_actions: int = integer(
-        5, label="Most actions in a call", description="Cut down to the launch's own limit.", low=1, high=100
+        5, label="Max actions per call", description="The run's own limit applies too.", low=1, high=100
     )
 
 

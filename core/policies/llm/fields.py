@@ -155,7 +155,7 @@ def _texts(error: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _is_named(field: str, text: str) -> bool:
-    """Quoted, or as a whole word where it is none of plain English."""
+    """Quoted, or as a whole word unless that is also an English word, such as `user`."""
     name = re.escape(field.rpartition(".")[2])
     if re.search(rf"""["'`]{name}["'`]""", text):
         return True

@@ -105,7 +105,7 @@ class LlmPolicy:
         self.picture_px = 0 if params.observe == "text" else PICTURE_PX
 
     def reset(self, seed: int) -> None:
-        """Connects where that was not done yet. A model's draws are the server's: the seed is not used."""
+        """Connects the first time. `seed` is not used: the server samples."""
         if self._connected is None:
             self._connected = self._connect()
             self._keys = KeyRemover(self._connected[0].key)
@@ -123,7 +123,7 @@ class LlmPolicy:
         self._budget_spent = budget_spent
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
-        """Asks, and asks again where that is configured."""
+        """Asks once, or several times where retries are configured."""
         request = self.request(observation, history)
         calls: list[ModelCall] = []
         while True:
@@ -151,14 +151,14 @@ class LlmPolicy:
         return told > 0
 
     def close(self) -> None:
-        """Gives connections back."""
+        """Releases connections."""
         if self._connected is not None:
             self._connected[1].close()
 
     def _pause(self, kind: str, retry_after_s: float | None) -> float:
-        """Wait before anything is asked again: as long as the server says, or longer after each failure in a row.
+        """Wait before the next request: as long as the server says, or longer after each failure in a row.
 
-        Seconds that were waited: at most a minute, or what the episode has left, or until a person asks to stop.
+        Returns the seconds waited: at most a minute or what the episode has left; a stop request ends it early.
         """
         self._failures += 1
         backoff_s = _FIRST_PAUSE_S * 2 ** min(self._failures - 1, 10) if kind in _BUSY else 0.0

@@ -130,7 +130,7 @@ def _turn(decision: Decision) -> list[Message]:
 
 
 def _said(decision: Decision) -> Message:
-    """The assistant's message as it came, down to fields that nobody here knows: DeepSeek and Kimi want their
+    """The assistant's message as it came, unknown fields included: DeepSeek and Kimi want their
     `reasoning_content` back, Gemini the signature in its calls. What a server does not take is mended: calls without an
     id, and arguments that are not JSON, which chat templates fail on."""
     message = _message(decision.model_call.response_text) if decision.model_call else {}
@@ -144,7 +144,7 @@ def _said(decision: Decision) -> Message:
         ]
         if not calls:
             return {}
-    said = {"role": "assistant", "content": None, **message}
+    said = {"role": "assistant", **message}
     if calls:
         said["tool_calls"] = [_mended(as_dict(call), decision, at) for at, call in enumerate(calls)]
     else:

@@ -47,7 +47,7 @@ class ScriptedParams:
     """How the script acts."""
 
     max_actions: int = integer(
-        5, label="Most actions in a call", description="Cut down to the launch's own limit.", low=1, high=10
+        5, label="Max actions per call", description="The run's own limit applies too.", low=1, high=10
     )
 
 

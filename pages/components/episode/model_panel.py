@@ -1,4 +1,4 @@
-"""The "Model" tab: what a model was asked for this decision, what it answered, what that cost and how it was reached.
+"""The "Model" tab: the request of this decision's model call, its answer, cost and HTTP attempts.
 
 Everything but the numbers comes from a model or its server: it is shown as text or code, never as Markdown or HTML.
 """
@@ -170,7 +170,7 @@ def _actions(call: ToolCall) -> str:
 
 
 def _show_exchange(call: ModelCall) -> None:
-    """How it was reached. More than one attempt stands open: that is what somebody looks for."""
+    """The HTTP attempts; open where there was more than one."""
     if not call.attempts and not call.headers and not call.paused_ms:
         return
     count = len(call.attempts)

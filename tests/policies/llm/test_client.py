@@ -1,4 +1,4 @@
-"""The real client against a real server on loopback: every request is taken down, and nothing holds it for ever."""
+"""The real client against a real server on loopback: every request is recorded, and no server can hold it forever."""
 
 from __future__ import annotations
 

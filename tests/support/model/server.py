@@ -122,7 +122,7 @@ def dribbles(seconds: float) -> Reply:
 
 
 def holds(until: threading.Event, then: Reply) -> Reply:
-    """Says nothing before that, and answers then. For a client that gives up: nobody is there to hear it."""
+    """Answers only once `until` is set, for a client that has given up before."""
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
         until.wait(120)
