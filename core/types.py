@@ -1,8 +1,8 @@
 """Every domain record: frozen and typed. Derived values are properties, never stored twice.
 
-Words: a **run** is one launch of 1..n episodes. An **episode** is one world from reset to its end. A **decision**
+Terms: a **run** is one launch of 1..n episodes. An **episode** is one world from reset to its end. A **decision**
 is one policy call, with 0..n actions. A **step** is one environment step of one action. Decisions and steps count
-from 0. `env_reward` is what Crafter pays, `reward` is what the shaping pays; the two are never mixed.
+from 0. `env_reward` is Crafter's own reward, `reward` the shaped one; they are never mixed.
 Times called `*_at` are UTC; times called `*_s` are seconds on the episode's own monotonic clock, 0 at its start.
 """
 
@@ -26,8 +26,6 @@ Number = TypeVar("Number", int, float)
 
 
 class EpisodeStatus(StrEnum):
-    """Where an episode stands."""
-
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
@@ -37,20 +35,17 @@ class EpisodeStatus(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """True once nothing more will be recorded."""
         return self not in (EpisodeStatus.QUEUED, EpisodeStatus.RUNNING)
 
 
 class StopReason(StrEnum):
-    """Why an episode ended."""
-
-    TERMINATED = "terminated"  # the player died
+    TERMINATED = "terminated"  # the character died
     TRUNCATED = "truncated"  # the environment's length was reached
     MAX_STEPS = "max_steps"
     MAX_DECISIONS = "max_decisions"
     MAX_OPS = "max_ops"
     MAX_SECONDS = "max_seconds"
-    OPS_DONE = "ops_done"  # the given list of ops was worked through
+    OPS_DONE = "ops_done"  # every operation of the given list was executed
     BUDGET = "budget"
     NO_TOOL_CALL = "no_tool_call"
     INVALID_ACTION = "invalid_action"  # no valid action was left in the call
@@ -58,7 +53,7 @@ class StopReason(StrEnum):
     ENV_ERROR = "env_error"
     REWARD_ERROR = "reward_error"  # the reward strategy failed
     ABORTED = "aborted"
-    INTERRUPTED = "interrupted"  # the process died
+    INTERRUPTED = "interrupted"  # the worker process died
 
     @property
     def status(self) -> EpisodeStatus:
@@ -73,7 +68,7 @@ class StopReason(StrEnum):
 
     @property
     def is_foreseen(self) -> bool:
-        """Whether the last decision was known to be the last when it was scored: the world over, or a counted cap."""
+        """Whether the last decision was known to be the last when it was scored: world over, or a counted limit."""
         return self in _FORESEEN
 
 
@@ -100,7 +95,7 @@ NO_STEP = "no_step"
 
 @dataclass(frozen=True, slots=True)
 class EpisodeError:
-    """What went wrong: a short kind, a sentence, and where (a traceback's last lines, or empty)."""
+    """detail: a sentence. where: the last lines of a traceback, or empty."""
 
     kind: str
     detail: str
@@ -112,7 +107,7 @@ class EpisodeError:
 
 @dataclass(frozen=True, slots=True)
 class StateFacts:
-    """What reward shaping may look at. Mappings are not to be changed by whoever holds them."""
+    """The state that reward shaping sees. The mappings are shared: do not change them."""
 
     achievements: dict[str, bool] = field(default_factory=dict[str, bool])
     inventory: dict[str, int] = field(default_factory=dict[str, int])
@@ -122,13 +117,13 @@ class StateFacts:
 
 @dataclass(frozen=True)
 class RewardConfig:
-    """How decisions are rewarded. `core.rewards.checked` says whether it can be used and gives canonical names.
+    """How decisions are rewarded. `core.rewards.checked` validates it and makes names canonical.
 
     indicator_lambda: scales the total; None and 0 count as 1.0.
-    weights: pay for each unlock by achievement name (1.0 where absent).
-    k_limits: how often an unlock is paid in one episode (1 where absent; 0 or less means no limit).
-    step_beta: carried and shown; multiplies nothing.
-    params: typed parameters of a strategy of one's own.
+    weights: reward of an unlock by achievement name (default 1.0).
+    k_limits: how many times per episode an unlock is paid (default 1; 0 or less: no limit).
+    step_beta: stored and shown; has no effect.
+    params: parameters of the strategy.
     """
 
     strategy: str = "consistent"
@@ -146,25 +141,24 @@ class RewardConfig:
 
     @property
     def effective_lambda(self) -> float:
-        """What the sum of the components is multiplied by."""
         return float(self.indicator_lambda) if self.indicator_lambda else 1.0
 
     @property
     def is_active(self) -> bool:
-        """False where every breakdown is empty and pays 0."""
+        """If False, every breakdown is empty and its total 0."""
         return self.enabled and self.mode == "decision_stepwise"
 
     @cached_property
     def config_hash(self) -> str:
-        """16 hex digits that name this configuration; equal content gives an equal hash."""
+        """16 hex digits; equal content gives an equal hash."""
         text = json.dumps(asdict(self), sort_keys=True, allow_nan=True, default=str)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class RewardComponent:
-    """One part of a decision's reward. kind: indicator, achievement, inventory, achievement_count, or one of a
-    strategy's own. `value = weight * delta`, before lambda."""
+    """One part of a decision's reward. kind: indicator, achievement, inventory, achievement_count, or a strategy's
+    own. `value = weight * delta`, before lambda."""
 
     kind: str
     name: str
@@ -177,7 +171,7 @@ class RewardComponent:
 
 @dataclass(frozen=True, slots=True)
 class RewardBreakdown:
-    """What a decision earned, in parts."""
+    """A decision's reward in parts."""
 
     strategy: str
     effective_lambda: float
@@ -197,7 +191,7 @@ class RewardBreakdown:
 
     @property
     def indicator(self) -> int:
-        """1 when something positive was earned or an achievement was unlocked, else 0."""
+        """1 if base is positive or an achievement was unlocked, else 0."""
         return int(self.base > 0 or bool(self.new_achievements))
 
     @property
@@ -207,16 +201,16 @@ class RewardBreakdown:
 
     @property
     def inventory_deltas(self) -> dict[str, int]:
-        """Inventory entries that rose and were paid for, with their rise."""
+        """Increases of inventory entries that were rewarded."""
         return {c.name: int(c.delta) for c in self.components if c.kind == "inventory"}
 
     @property
     def achievement_count_deltas(self) -> dict[str, int]:
-        """Achievement counts that rose and were paid for, with their rise."""
+        """Increases of achievement counts that were rewarded."""
         return {c.name: int(c.delta) for c in self.components if c.kind == "achievement_count"}
 
 
-# ------------------------------------------------------------------------------------- what will be played
+# ------------------------------------------------------------------------------------- what to play
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +224,7 @@ class EnvConfig:
 
 @dataclass(frozen=True, slots=True)
 class PolicySpec:
-    """Which policy plays, by its registered name, and its parameters."""
+    """A policy by its registered name, and its parameters."""
 
     name: str
     params: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -238,7 +232,7 @@ class PolicySpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelProfile:
-    """How a model is reached, kept for the next launch. key_name names the variable of the key, which is not kept."""
+    """A saved connection to a model. key_name: the environment variable of the API key; the key is never stored."""
 
     name: str
     base_url: str
@@ -247,42 +241,41 @@ class ModelProfile:
 
 
 class OnDone(StrEnum):
-    """What follows when a world ends before the caps are reached."""
+    """What happens when a world ends before a limit is reached."""
 
     TERMINATE = "terminate"
-    RESET = "reset"  # go on in the seed's next world, as a new episode of the same run
+    RESET = "reset"  # continue in the seed's next world, as a new episode of the same run
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Caps, counted over a whole rollout. An op is one policy call or one environment turn of a decision.
+    """Limits, counted over a whole rollout. An op is one policy call or one environment turn of a decision.
 
-    ops_given: the length of a list of ops to work through, where a request gave one; its end is `ops_done`.
+    ops_given: the length of the list of ops if the request gave one; after it the rollout ends with `ops_done`.
     """
 
     max_steps: int = 1_000
     max_decisions: int = 1_000
     max_ops: int = 100_000
-    max_time_s: float = 3_600.0  # looked at between steps; `policies.WaitingPolicy` is told what is left of it
+    max_time_s: float = 3_600.0  # checked between steps; a `WaitingPolicy` gets the remaining time
     ops_given: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the model calls of a run have come to so far. cost_usd counts the calls whose price is known."""
+    """Totals of a run's model calls so far. cost_usd: of the calls whose price is known."""
 
     calls: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
 
     def plus(self, other: Spent) -> Spent:
-        """Both together."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost_usd + other.cost_usd)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the model calls of a whole run may come to; None leaves a part open. Looked at before each decision."""
+    """Limits for all model calls of a run; None: no limit. Checked before each decision."""
 
     max_calls: int | None = None
     max_tokens: int | None = None
@@ -290,11 +283,10 @@ class Budget:
 
     @property
     def is_open(self) -> bool:
-        """True where nothing is limited."""
         return self.max_calls is None and self.max_tokens is None and self.max_cost_usd is None
 
     def is_spent(self, spent: Spent) -> bool:
-        """Whether any part is reached."""
+        """Whether any limit is reached."""
         parts = (
             (spent.calls, self.max_calls),
             (spent.tokens, self.max_tokens),
@@ -305,7 +297,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSpec:
-    """All that decides an episode. Validated once, by `core.plan`; everything inside trusts it."""
+    """Everything that determines an episode. Validated once, by `core.plan`; the rest of the code trusts it."""
 
     seed: int
     policy: PolicySpec
@@ -319,12 +311,12 @@ class EpisodeSpec:
     engine_version: str = ""
 
 
-# --------------------------------------------------------------------------------------- what was observed
+# --------------------------------------------------------------------------------------- observations
 
 
 @dataclass(frozen=True, slots=True)
 class Sprite:
-    """One thing that moves: texture (a file name of Crafter's assets, without suffix) at a cell of the local view."""
+    """A moving object. texture: file name in Crafter's assets without suffix. x, y: cell of the local view."""
 
     texture: str
     x: int
@@ -333,7 +325,7 @@ class Sprite:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is needed to draw one step at any size. No pixels.
+    """Everything needed to draw one step at any size, without pixels.
 
     grid: width and height of the local view in cells (9, 7 by default).
     materials: semantic ids, x-major (index x * height + y), 0 outside the world.
@@ -375,12 +367,12 @@ class Step:
     state: StateRecord
 
 
-# ----------------------------------------------------------------------------------------- what was decided
+# ----------------------------------------------------------------------------------------- decisions
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedAction:
-    """An action of a call that was not taken over, and why, in a sentence."""
+    """An action of a call that was not accepted. reason: a sentence."""
 
     name: str
     reason: str
@@ -388,7 +380,7 @@ class DroppedAction:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call as it came (`arguments` is the raw text) and as it was read."""
+    """One tool call. arguments: the raw text. actions: the valid actions parsed from it."""
 
     name: str
     arguments: str
@@ -400,9 +392,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One HTTP request of a model call. start_ms counts from the call's beginning; status is None where none came.
+    """One HTTP request of a model call. start_ms: from the start of the call. status: None without a response.
 
-    error: what went wrong below HTTP (refused, timed out), or empty.
+    error: a failure below HTTP (connection refused, timeout), or empty.
     """
 
     start_ms: float
@@ -472,26 +464,26 @@ class ModelCall:
 
     @property
     def all_calls(self) -> tuple[ModelCall, ...]:
-        """It and the earlier ones, oldest first."""
+        """All calls for this decision, oldest first."""
         return (*self.earlier, self)
 
     @property
     def waited_ms(self) -> float:
-        """How long it waited between its attempts and after them: for a server's Retry-After, or to back off."""
+        """Time waited between and after attempts: for Retry-After or as backoff."""
         pairs = zip(self.attempts, self.attempts[1:], strict=False)
         between = (max(0.0, later.start_ms - earlier.start_ms - earlier.duration_ms) for earlier, later in pairs)
         return sum(between, self.paused_ms)
 
 
 def sum_known(values: Iterable[Number | None]) -> Number | None:
-    """The sum of what is known; None where nothing is, which is not 0."""
+    """Sum of the values that are not None; None if all are."""
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyReply:
-    """What a policy answers to one observation. `error_kind` is None where there is something to execute."""
+    """A policy's answer to one observation. error_kind: None if there is an action to execute."""
 
     tool_calls: tuple[ToolCall, ...]
     model_call: ModelCall | None = None
@@ -507,7 +499,7 @@ class PolicyReply:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When things happened, in seconds on the episode's clock; durations are derived, in milliseconds."""
+    """Times in seconds on the episode's clock; durations are derived, in milliseconds."""
 
     agent_request_start_s: float
     agent_response_s: float
@@ -517,39 +509,37 @@ class Timing:
 
     @property
     def inference_ms(self) -> float:
-        """From asking the policy until it answered."""
         return (self.agent_response_s - self.agent_request_start_s) * 1000
 
     @property
     def env_step_ms(self) -> float:
-        """All environment steps of the decision together."""
         return sum(end - start for start, end in self.env_steps_s) * 1000
 
     @property
     def env_step_end_s(self) -> float | None:
-        """When the last environment step ended; None where none was taken."""
+        """End of the last environment step; None without a step."""
         return self.env_steps_s[-1][1] if self.env_steps_s else None
 
     @property
     def decision_ms(self) -> float:
-        """From the policy's answer until the decision was whole and ready to be stored."""
+        """From the policy's answer until the decision was ready to be stored."""
         return (self.decision_ready_s - self.agent_response_s) * 1000
 
     @property
     def overhead_ms(self) -> float:
-        """What of `decision_ms` was not environment."""
+        """`decision_ms` without the environment steps."""
         return max(0.0, self.decision_ms - self.env_step_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One policy call and all that followed from it.
+    """One policy call and its steps.
 
-    observation: the text that was given.
+    observation: the text given to the policy.
     before: the facts before its first step.
     unlocked: achievements false before and true after; unique_unlocked: those not seen before in the episode.
-    not_executed: valid actions that a cap or the episode's end cut off.
-    error: why the decision led to nothing, or what broke inside it.
+    not_executed: valid actions after a limit or the episode's end.
+    error: why no action was executed, or what failed during the decision.
     """
 
     index: int
@@ -583,12 +573,12 @@ class Decision:
 
     @property
     def ach_delta(self) -> int:
-        """How many achievements it unlocked."""
+        """Number of achievements unlocked."""
         return len(self.unlocked)
 
     @property
     def unique_delta(self) -> int:
-        """How many achievements it unlocked that the episode had not seen."""
+        """Number of achievements unlocked for the first time in the episode."""
         return len(self.unique_unlocked)
 
 
@@ -597,15 +587,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an episode ended."""
-
     stop_reason: StopReason
     finished_at: datetime
     error: EpisodeError | None = None
 
     @property
     def status(self) -> EpisodeStatus:
-        """The status that the stop reason leads to, but failed where the error is that no step was played."""
+        """The stop reason's status, but failed if no step was played."""
         if self.error is not None and self.error.kind == NO_STEP:
             return EpisodeStatus.FAILED
         return self.stop_reason.status
@@ -613,7 +601,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One world, from reset to its end, with everything that happened. `initial` is None where reset failed."""
+    """One world from reset to its end. initial: None if reset failed."""
 
     id: str
     run_id: str
@@ -625,12 +613,11 @@ class Episode:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why it ended; None while it is running."""
+        """None while it is running."""
         return self.outcome.stop_reason if self.outcome else None
 
     @property
     def status(self) -> EpisodeStatus:
-        """Where it stands."""
         return self.outcome.status if self.outcome else EpisodeStatus.RUNNING
 
     @property
@@ -666,7 +653,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class QueuedEpisode:
-    """An episode that waits for a worker."""
+    """An episode waiting for a worker."""
 
     id: str
     spec: EpisodeSpec
@@ -675,7 +662,7 @@ class QueuedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One launch: its name, configuration as the person gave it, and its episodes."""
+    """One launch of 1..n episodes. config: as entered at launch."""
 
     id: str
     created_at: datetime
@@ -687,7 +674,7 @@ class Run:
 
     @property
     def correlation_id(self) -> str:
-        """What joins this run's traces to a trainer's."""
+        """The id that links this run's traces to a trainer's."""
         return self.trace_correlation_id or f"trace_{self.id}"
 
 
@@ -695,7 +682,7 @@ class Run:
 
 
 class Difficulty(StrEnum):
-    """How hard the start of a seed is."""
+    """Difficulty of a seed's start."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -705,11 +692,11 @@ class Difficulty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeedDescription:
-    """What a person wants to know of a seed before choosing it.
+    """Traits of a seed's world, for choosing seeds.
 
-    trees, cows, hostiles: how many stand within `radius` (Manhattan) of the start.
+    trees, cows, hostiles: counts within Manhattan distance `radius` of the start.
     distances: Manhattan distance in cells from the start to the nearest water, stone, coal, iron, diamond;
-    None where the world has none.
+    None if the world has none.
     picture_png: the whole world, one PNG.
     """
 
