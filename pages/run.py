@@ -33,6 +33,7 @@ from pages.components.shared.router import inside_the_dashboard
 from pages.components.shared.state import settings, stop_with, store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import number, seeds_text, short_id, signed, when
+from pages.components.text.sentences import lambda_text
 
 _POLL_S = 1.0
 _MAX_CARDS = 4
@@ -172,11 +173,10 @@ def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
     reward = spec.reward
     known = STRATEGIES.get(reward.strategy)
     shaping = known.label if known else escape(one_line(reward.strategy, _MAX_NAME_LENGTH))
-    scale = f"λ {reward.effective_lambda:g}" + ("" if reward.indicator_lambda else " (0 counts as 1)")
     return [
         f"**{escape(one_line(spec.policy.name, _MAX_NAME_LENGTH))}** on seed{'' if len(_seeds(rows)) == 1 else 's'} "
         f"**{escape(one_line(seeds_text(_seeds(rows)), _MAX_NAME_LENGTH))}**",
-        f"reward **{shaping}**, {scale}" if reward.is_active else "reward shaping off",
+        f"reward **{shaping}**, {lambda_text(reward)}" if reward.is_active else "reward shaping off",
         f"at most {number(spec.limits.max_steps)} steps and {number(spec.limits.max_decisions)} decisions",
         "continues in the next world" if spec.on_done is OnDone.RESET else "stops when the world ends",
         *([f"world {spec.env.area[0]} × {spec.env.area[1]}"] if spec.env.area != EnvConfig().area else ()),

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from core.rewards import RewardShaper
 from core.types import Decision, RewardConfig, StateFacts, Step, Timing
+from pages.components.lab.policies.policies_text import config_name
+from pages.components.rewards.reward_text import differences, reward_in_words
 from pages.components.text.sentences import (
     env_reward_sentence,
+    lambda_text,
     reward_notes,
     reward_sentence,
     steps_phrase,
@@ -89,6 +94,17 @@ def test_a_lambda_of_zero_is_explained():
     config = RewardConfig(indicator_lambda=0.0)
     assert reward_notes(decided(config), config) == ("λ is 0 or absent in this configuration and counts as 1.0.",)
     assert reward_notes(decided(RewardConfig()), RewardConfig()) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [(0.0, "λ 1 (0 counts as 1)"), (None, "λ 1 (empty counts as 1)"), (1.0, "λ 1"), (0.5, "λ 0.5")]
+)
+def test_every_page_that_shows_a_configuration_says_that_lambda_0_counts_as_1(given: float | None, text: str):
+    config = RewardConfig("per_achievement", indicator_lambda=given)
+    assert lambda_text(config) == text
+    assert reward_in_words(config) == f"Per achievement, {text}"
+    assert config_name("a" * 16, {"a" * 16: config}) == f"aaaaaaaa: Per achievement, {text}"
+    assert f"{text} → λ 2" in differences(config, RewardConfig("per_achievement", indicator_lambda=2.0))
 
 
 def test_the_environment_reward_is_explained_by_crafters_own_rule():

@@ -1,4 +1,4 @@
-"""What other rewards change: who ranks where, who beats whom on the same seed, whom a trainer would push which way."""
+"""What other rewards change: who ranks where, who beats whom on the same seed, which advantages change sign."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import is_equal, levels, refuse_not_finite
+from core.analysis.numbers import is_equal, levels
 from core.analysis.rescore.swaps import swapped_pairs
 from core.facts import PlayedEpisode
 
 Floats = NDArray[np.float64]
 
-MOST_PAIRS = 1_000
+MAX_PAIRS = 1_000
 """As many pairs are listed, those that swap most clearly; all are counted."""
 
-# A group's mean is known to about so much of its largest return.
+# How exactly a group's mean is known, relative to its largest return.
 _ROUNDING_OF_MEANS = 1e-12
 
 
@@ -48,7 +48,7 @@ class SwappedPair:
 
 
 class Swaps(NamedTuple):
-    """The clearest `MOST_PAIRS` of n_swaps pairs, among n_pairs pairs of the same seed and world."""
+    """The clearest `MAX_PAIRS` of n_swaps pairs, among n_pairs pairs of the same seed and world."""
 
     swaps: tuple[SwappedPair, ...]
     n_swaps: int
@@ -66,9 +66,9 @@ class AdvantageChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two scorings of the same episodes held against each other.
+    """Two scorings of the same episodes compared.
 
-    ranks: those that change, by how far. swaps: the clearest `MOST_PAIRS` of n_swaps among n_pairs pairs of the same
+    ranks: those that change, by how far. swaps: the clearest `MAX_PAIRS` of n_swaps among n_pairs pairs of the same
     seed and world. advantages: those that change sign, the largest first. n_groups: groups of several episodes,
     n_alone: episodes that are alone in theirs, whose advantage is 0 under any rewards.
     """
@@ -83,7 +83,7 @@ class Comparison:
 
 
 def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Comparison:
-    """`before` and `after`: float64 (E,), two returns of each episode. Raises InvalidInput where one is not finite."""
+    """`before` and `after`: float64 (E,), two returns of each episode."""
     pairs = swaps(episodes, before, after)
     groups = _groups([episode.group for episode in episodes])
     return Comparison(
@@ -98,20 +98,14 @@ def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) ->
 
 
 def swaps(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Swaps:
-    """The pairs of the same world that swap their order. `before` and `after` are any two float64 (E,).
-
-    Raises InvalidInput where one is not finite.
-    """
-    refuse_not_finite(before, "returns before")
-    refuse_not_finite(after, "returns after")
+    """The pairs of the same world that swap their order. `before` and `after` are any two float64 (E,)."""
     worlds = _groups([episode.world for episode in episodes])
-    pairs, n_swaps, n_pairs = swapped_pairs(worlds, before, after, most=MOST_PAIRS)
+    pairs, n_swaps, n_pairs = swapped_pairs(worlds, before, after, most=MAX_PAIRS)
     return Swaps(tuple(_pair(*column) for column in pairs.T.tolist()), n_swaps, n_pairs)
 
 
 def ranks(returns: Floats) -> NDArray[np.int64]:
-    """1 for the highest return; equal ones share the best rank. int64 (E,). Raises InvalidInput."""
-    refuse_not_finite(returns, "returns")
+    """1 for the highest return; equal ones share the best rank. int64 (E,)."""
     level = levels(returns)
     above = np.cumsum(np.bincount(level)[::-1])[::-1]  # how many stand on a level or on a higher one
     return (1 + np.append(above[1:], 0)[level]).astype(np.int64) if len(level) else level
@@ -121,9 +115,8 @@ def advantages(episodes: Sequence[PlayedEpisode], returns: Floats) -> Floats:
     """Group-relative advantages, float64 (E,): return minus its group's mean, over the group's population deviation.
 
     A group is one seed's world in one launch. 0 where all of a group earn the same, so also where one is alone.
-    As GRPO has it: Z. Shao et al., "DeepSeekMath", 2024, section 4.1. Raises InvalidInput where a return is not finite.
+    As GRPO has it: Z. Shao et al., "DeepSeekMath", 2024, section 4.1.
     """
-    refuse_not_finite(returns, "returns")
     if not len(returns):
         return np.zeros(0)
     members = np.zeros(len(returns), np.int64)
@@ -133,13 +126,11 @@ def advantages(episodes: Sequence[PlayedEpisode], returns: Floats) -> Floats:
     lowest, highest = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
     np.minimum.at(lowest, members, returns)
     np.maximum.at(highest, members, returns)
-    # In units of its group's largest, so that squares stay finite; powers of two change no digit.
-    exponent = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1][members]
-    scaled = np.ldexp(returns, -exponent)
-    means = (np.bincount(members, scaled) / counts)[members]
-    above = scaled - means
+    means = (np.bincount(members, returns) / counts)[members]
+    above = returns - means
     deviations = np.sqrt(np.bincount(members, above**2) / counts)[members]
-    is_mean = is_equal(returns, np.ldexp(means, exponent)) | (np.abs(above) <= _ROUNDING_OF_MEANS)
+    largest = np.maximum(np.abs(lowest), np.abs(highest))[members]
+    is_mean = is_equal(returns, means) | (np.abs(above) <= _ROUNDING_OF_MEANS * largest)
     differs = ~is_equal(lowest, highest)[members] & ~is_mean
     return np.divide(above, deviations, out=np.zeros(len(returns)), where=differs)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.analysis.numbers import levels
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Places = NDArray[np.int64]
 
 # Groups up to this size are looked at pair by pair, all groups of one size at once.
 _SMALL = 64
@@ -32,31 +32,27 @@ class _Scored(NamedTuple):
 
     before: Floats
     after: Floats
-    old: Whole
-    new: Whole
+    old: Places
+    new: Places
 
 
-def swapped_pairs(groups: Sequence[Whole], before: Floats, after: Floats, *, most: int) -> tuple[Floats, int, int]:
+def swapped_pairs(groups: Sequence[Places], before: Floats, after: Floats, *, most: int) -> tuple[Floats, int, int]:
     """The clearest `most` of them, how many there are, and how many pairs there are in all.
 
-    groups: the places of the episodes of each world. before, after: finite; what `numbers.equality` puts on one
+    groups: the places of the episodes of each world. before, after: what `core.analysis.numbers` puts on one
     level does not swap. Gives float64 (4, k), a column for each pair, those whose smaller gap is largest first: one
     episode's place, the other's, and the first one's lead over the other before and after.
     """
-    # In quarters, so that differences of differences stay finite.
-    scored = _Scored(before / 4, after / 4, levels(before), levels(after))
+    scored = _Scored(before, after, levels(before), levels(after))
     n_swaps, found = _of_small_groups(groups, scored, most)
     for members in groups:
         if len(members) > _SMALL:
             count, found = _large(members, scored, _clearest([found], most), most)
             n_swaps += count
-    clearest = _clearest([found], most)
-    with np.errstate(over="ignore"):
-        clearest[2:] *= 4
-    return clearest, n_swaps, sum(len(members) * (len(members) - 1) // 2 for members in groups)
+    return _clearest([found], most), n_swaps, sum(len(members) * (len(members) - 1) // 2 for members in groups)
 
 
-def _of_small_groups(groups: Sequence[Whole], scored: _Scored, most: int) -> tuple[int, Floats]:
+def _of_small_groups(groups: Sequence[Places], scored: _Scored, most: int) -> tuple[int, Floats]:
     """How many pairs swap, and at least the clearest `most` of them."""
     found: list[Floats] = []
     n_swaps = n_found = 0
@@ -71,9 +67,9 @@ def _of_small_groups(groups: Sequence[Whole], scored: _Scored, most: int) -> tup
     return n_swaps, _clearest(found, most)
 
 
-def _of_one_size(groups: Sequence[Whole]) -> Iterator[Whole]:
+def _of_one_size(groups: Sequence[Places]) -> Iterator[Places]:
     """The small groups of several episodes, each size in blocks: int64 (groups, size)."""
-    by_size: dict[int, list[Whole]] = defaultdict(list)
+    by_size: dict[int, list[Places]] = defaultdict(list)
     for members in groups:
         if 1 < len(members) <= _SMALL:
             by_size[len(members)].append(members)
@@ -83,20 +79,20 @@ def _of_one_size(groups: Sequence[Whole]) -> Iterator[Whole]:
             yield np.stack(some[start : start + at_once])
 
 
-def _small(members: Whole, scored: _Scored) -> Floats:
+def _small(members: Places, scored: _Scored) -> Floats:
     one, other = np.triu_indices(members.shape[1], 1)
     old, new = scored.old[members], scored.new[members]
     group, pair = np.nonzero((old[:, one] - old[:, other]) * (new[:, one] - new[:, other]) < 0)
     return _leads(members[group, one[pair]], members[group, other[pair]], scored)
 
 
-def _leads(ones: Whole, others: Whole, scored: _Scored) -> Floats:
+def _leads(ones: Places, others: Places, scored: _Scored) -> Floats:
     """float64 (4, k): the places of k pairs, and the leads of the first over the other."""
     leads = [numbers[ones] - numbers[others] for numbers in (scored.before, scored.after)]
     return np.stack([ones.astype(np.float64), others.astype(np.float64), *leads])
 
 
-def _large(members: Whole, scored: _Scored, best: Floats, most: int) -> tuple[int, Floats]:
+def _large(members: Places, scored: _Scored, best: Floats, most: int) -> tuple[int, Floats]:
     """How many pairs of one large group swap, and `best` with the clearest of them.
 
     The leads of a pair, before and after, differ by as much as the two fall apart; so the smaller of them is at most
@@ -131,7 +127,7 @@ def _large(members: Whole, scored: _Scored, best: Floats, most: int) -> tuple[in
     return n_swaps, _clearest(found, most)
 
 
-def _count(old: Whole, new: Whole) -> int:
+def _count(old: Places, new: Places) -> int:
     """Pairs that are in one strict order by `old` and in the other by `new`, in O(n log n): one pass for each bit.
 
     In the order of `old`, a pair swaps where an earlier one has the larger `new`; the two then agree in the upper bits

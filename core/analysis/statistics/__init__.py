@@ -1,6 +1,6 @@
-"""Statistics over many episodes: pure, vectorised, and honest about how little a few episodes say.
+"""Statistics over many episodes, with intervals.
 
-`summarise` gives one player's success rates, Crafter score and means with intervals by bootstrap over seeds;
+`summarise` gives one policy's success rates, Crafter score and means with intervals by bootstrap over seeds;
 `unlock_curve` and `unlock_times` say when achievements come; `rank_correlation` whether the shaped return follows them;
 `component_pay` what paid; `differences` what makes a comparison unfair; `published_rows` what others have reached.
 """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from core.analysis.numbers import levels, refuse_not_finite
+from core.analysis.numbers import levels
 from core.analysis.statistics.bootstrap import CONFIDENCE, RESAMPLES, SeedBootstrap
 from core.analysis.statistics.sample import Floats
 
@@ -45,12 +45,10 @@ class RankCorrelation:
 def rank_correlation(
     first: Floats, second: Floats, seeds: NDArray[np.int64], *, resamples: int = RESAMPLES, entropy: int = 0
 ) -> RankCorrelation:
-    """Spearman's rank correlation of two values of E episodes. first, second: (E,). Raises InvalidInput.
+    """Spearman's rank correlation of two values of E episodes. first, second: (E,).
 
-    Values that differ by rounding only (`core.analysis.numbers.equality`) are ties, and ties get their mean rank.
+    Values that differ by rounding only (`core.analysis.numbers`) are ties, and ties get their mean rank.
     """
-    refuse_not_finite(first, "first values")
-    refuse_not_finite(second, "second values")
     first, second = (levels(values).astype(np.float64) for values in (first, second))
     bootstrap = SeedBootstrap(seeds, resamples=resamples, entropy=entropy)
     size = len(first), bootstrap.n_seeds

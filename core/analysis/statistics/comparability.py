@@ -1,4 +1,4 @@
-"""What is not the same for all episodes that are compared, so that nobody reads a cap for a talent."""
+"""What is not the same for all episodes that are compared, so that a limit is not mistaken for skill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ASPECTS: Final[dict[str, Callable[[PlayedEpisode], Hashable]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs. values: each value with the number of episodes of each player that have it."""
+    """One thing that differs. values: each value with the number of episodes of each policy that have it."""
 
     aspect: str
     values: tuple[tuple[Hashable, dict[str, int]], ...]
@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SeedOverlap:
-    """Which seeds the players share. seeds: of each player, in order. common: those that all of them played."""
+    """Which seeds the policies share. seeds: of each policy, in order. common: those that all of them played."""
 
     seeds: dict[str, tuple[int, ...]]
     common: tuple[int, ...]
@@ -50,35 +50,35 @@ class SeedOverlap:
         return all(its == self.common for its in self.seeds.values())
 
 
-def differences(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> tuple[Difference, ...]:
-    """Everything that differs between these episodes, within a player or between players.
+def differences(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> tuple[Difference, ...]:
+    """Everything that differs between these episodes, within a policy or between policies.
 
-    players: who played each episode, side by side. Settings of a policy are compared within one player only; a value is
-    then the names and texts of those that vary. Episodes that failed, were aborted or interrupted are told from those
-    that came to their end.
+    policies: which one played each episode, side by side. Settings are compared within one policy only; a value is then
+    the names and texts of those that vary. Episodes that failed, were aborted or interrupted are told from those that
+    came to their end.
     """
     found = [
-        _difference(aspect, [value(episode) for episode in episodes], players) for aspect, value in _ASPECTS.items()
+        _difference(aspect, [value(episode) for episode in episodes], policies) for aspect, value in _ASPECTS.items()
     ]
     early = [not episode.n_steps or episode.stop_reason.status is not EpisodeStatus.COMPLETED for episode in episodes]
     if any(early):
-        found.append(_difference(ENDED_EARLY, early, players, always=True))
-    return (*(some for some in found if some is not None), *_settings(episodes, players))
+        found.append(_difference(ENDED_EARLY, early, policies, always=True))
+    return (*(some for some in found if some is not None), *_settings(episodes, policies))
 
 
-def varying_settings(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The names of a policy's settings that were not the same in all episodes of a player, for those that have such."""
+def varying_settings(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The names of the settings that were not the same in all episodes of a policy, for policies that have such."""
     seen: dict[str, dict[str, Counter[str]]] = {}
-    n_episodes = Counter(players)
-    for episode, player in zip(episodes, players, strict=True):
-        of_player = seen.setdefault(player, {})
+    n_episodes = Counter(policies)
+    for episode, policy in zip(episodes, policies, strict=True):
+        of_policy = seen.setdefault(policy, {})
         for name in episode.policy_params:
-            of_player.setdefault(name, Counter())[setting_text(episode.policy_params, name)] += 1
+            of_policy.setdefault(name, Counter())[setting_text(episode.policy_params, name)] += 1
     varying = {
-        player: tuple(name for name, texts in settings.items() if max(texts.values()) < n_episodes[player])
-        for player, settings in seen.items()
+        policy: tuple(name for name, texts in settings.items() if max(texts.values()) < n_episodes[policy])
+        for policy, settings in seen.items()
     }
-    return {player: names for player, names in varying.items() if names}
+    return {policy: names for policy, names in varying.items() if names}
 
 
 def setting_text(settings: Mapping[str, object], name: str) -> str:
@@ -89,33 +89,33 @@ def setting_text(settings: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def seed_overlap(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> SeedOverlap:
-    """The seeds of each player and those that all share."""
+def seed_overlap(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> SeedOverlap:
+    """The seeds of each policy and those that all share."""
     seeds: dict[str, set[int]] = {}
-    for episode, player in zip(episodes, players, strict=True):
-        seeds.setdefault(player, set()).add(episode.seed)
+    for episode, policy in zip(episodes, policies, strict=True):
+        seeds.setdefault(policy, set()).add(episode.seed)
     common = set[int].intersection(*seeds.values()) if seeds else set[int]()
-    return SeedOverlap({player: tuple(sorted(its)) for player, its in seeds.items()}, tuple(sorted(common)))
+    return SeedOverlap({policy: tuple(sorted(its)) for policy, its in seeds.items()}, tuple(sorted(common)))
 
 
 def _difference(
-    aspect: str, values: Sequence[Hashable], players: Sequence[str], *, always: bool = False
+    aspect: str, values: Sequence[Hashable], policies: Sequence[str], *, always: bool = False
 ) -> Difference | None:
     counts: dict[Hashable, Counter[str]] = {}
-    for value, player in zip(values, players, strict=True):
-        counts.setdefault(value, Counter())[player] += 1
+    for value, policy in zip(values, policies, strict=True):
+        counts.setdefault(value, Counter())[policy] += 1
     if len(counts) < 2 and not always:
         return None
     most_first = sorted(counts.items(), key=lambda entry: -entry[1].total())
     return Difference(aspect, tuple((value, dict(by)) for value, by in most_first))
 
 
-def _settings(episodes: Sequence[PlayedEpisode], players: Sequence[str]) -> tuple[Difference, ...]:
-    of_player: dict[str, list[Hashable]] = {}
-    varying = varying_settings(episodes, players)
-    for episode, player in zip(episodes, players, strict=True):
-        if player in varying:
-            its = tuple((name, setting_text(episode.policy_params, name)) for name in varying[player])
-            of_player.setdefault(player, []).append(its)
-    found = (_difference(SETTINGS, settings, [player] * len(settings)) for player, settings in of_player.items())
+def _settings(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> tuple[Difference, ...]:
+    of_policy: dict[str, list[Hashable]] = {}
+    varying = varying_settings(episodes, policies)
+    for episode, policy in zip(episodes, policies, strict=True):
+        if policy in varying:
+            its = tuple((name, setting_text(episode.policy_params, name)) for name in varying[policy])
+            of_policy.setdefault(policy, []).append(its)
+    found = (_difference(SETTINGS, settings, [policy] * len(settings)) for policy, settings in of_policy.items())
     return tuple(some for some in found if some is not None)

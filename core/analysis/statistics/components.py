@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.numbers import exponents, refuse_not_finite
 from core.analysis.statistics.sample import Floats, Rows
 from core.facts import EpisodeFacts
 
@@ -51,26 +50,17 @@ def component_table(facts: Sequence[EpisodeFacts], scales: Sequence[float]) -> C
 
 
 def component_pay(table: ComponentTable, rows: Rows) -> tuple[ComponentPay, ...]:
-    """What each part paid over the episodes at these places, most first; parts that paid nothing are left out.
-
-    Raises InvalidInput where a payment is no finite number.
-    """
-    paid = table.values[rows]
-    refuse_not_finite(paid, "payments")
-    exponent = exponents(paid)
-    scaled = np.ldexp(paid, -exponent).sum(axis=0)
-    amounts = np.abs(np.ldexp(scaled, exponent - exponent.max(initial=0)))  # in a unit that lets them be added
-    with np.errstate(over="ignore"):
-        totals = np.ldexp(scaled, exponent)
-    order = np.argsort(-amounts, kind="stable")
+    """What each part paid over the episodes at these places, most first; parts that paid nothing are left out."""
+    totals = table.values[rows].sum(axis=0)
+    amounts = np.abs(totals)
     return tuple(
         ComponentPay(
             kind=table.components[place][0],
             name=table.components[place][1],
             total=float(totals[place]),
-            mean=float(np.ldexp(scaled[place] / len(rows), exponent[place])),
+            mean=float(totals[place] / len(rows)),
             share=float(amounts[place] / amounts.sum()),
         )
-        for place in map(int, order)
+        for place in map(int, np.argsort(-amounts, kind="stable"))
         if totals[place] != 0
     )

@@ -21,7 +21,7 @@ class Sample:
 
     seeds: int64 (E,). unlocked: bool (E, A), whether the episode unlocked it. env_returns, shaped_returns:
     float64 (E,), what the environment and the shaping paid. n_steps: int64 (E,). has_died: bool (E,), whether the
-    player's death ended it.
+    character's death ended it.
     """
 
     achievements: tuple[str, ...]

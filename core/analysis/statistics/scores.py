@@ -1,4 +1,4 @@
-"""What a player achieves over episodes: success rates, Crafter score, progress, returns, each with its interval."""
+"""What a policy achieves over episodes: success rates, Crafter score, progress, returns, each with its interval."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.numbers import refuse_not_finite
 from core.analysis.statistics.bootstrap import RESAMPLES, Estimate, SeedBootstrap
 from core.analysis.statistics.sample import Floats, Sample
-from core.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One player's episodes. Intervals: 95 %, bootstrap over seeds; none where all episodes are of one seed.
+    """One policy's episodes. Intervals: 95 %, bootstrap over seeds; none where all episodes are of one seed.
 
     success: the share (0 to 1) of episodes that unlocked each achievement, in the sample's order; n_successes: how many
     did. score: the Crafter score, in percent. achievements: mean number unlocked in an episode. The returns and steps
@@ -42,24 +40,14 @@ def crafter_score(success: Floats) -> Floats:
 
     D. Hafner, "Benchmarking the Spectrum of Agent Capabilities", ICLR 2022: a geometric mean, so that a rare
     achievement counts as much as a common one. Few episodes score too low on average, because what none of them
-    happened to unlock counts 0. Raises InvalidInput without a rate.
+    happened to unlock counts 0.
     """
-    if not success.shape[-1]:
-        raise InvalidInput("No success rates were given; a Crafter score needs one or more.")
-    refuse_not_finite(success, "success rates")
     return np.asarray(np.expm1(np.log1p(100 * success).mean(axis=-1)), np.float64)
 
 
 def summarise(sample: Sample, *, resamples: int = RESAMPLES, entropy: int = 0) -> Summary:
-    """All of it for one player with at least one episode and one achievement. The same input gives the same output.
-
-    Raises InvalidInput where there is none, or where a return is no finite number.
-    """
+    """All of it for one policy with at least one episode and one achievement. The same input gives the same output."""
     n_achievements = len(sample.achievements)
-    if not sample.n_episodes or not n_achievements:
-        raise InvalidInput("A summary needs one episode or more, and one achievement or more.")
-    refuse_not_finite(sample.env_returns, "environment returns")
-    refuse_not_finite(sample.shaped_returns, "shaped returns")
     columns = np.column_stack(
         [sample.unlocked, sample.n_unlocked, sample.env_returns, sample.shaped_returns, sample.n_steps]
     ).astype(np.float64)

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import refuse_not_finite
 from core.analysis.statistics.sample import Floats
-from core.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +43,32 @@ def unlock_table(
 ) -> Floats:
     """The step of each first unlock, counted from 1: float64 (E, A), NaN where there was none.
 
-    unlock_steps: episode id -> achievement -> index of the step, which counts from 0. Raises InvalidInput.
+    unlock_steps: episode id -> achievement -> index of the step, which counts from 0.
     """
     places = {name: place for place, name in enumerate(achievements)}
     table = np.full((len(ids), len(places)), np.nan)
     for row, episode_id in enumerate(ids):
         for name, step in unlock_steps.get(episode_id, {}).items():
-            if step < 0:
-                raise InvalidInput(f"Episode {episode_id!r} unlocked {name!r} in step {step}; steps count from 0.")
             if name in places:
                 table[row, places[name]] = step + 1
     return table
 
 
 def unlock_times(table: Floats) -> tuple[UnlockTime, ...]:
-    """For each achievement of an `unlock_table`. Raises InvalidInput where a step is infinite."""
+    """For each achievement of an `unlock_table`."""
     return tuple(_unlock_time(table[:, place]) for place in range(table.shape[1]))
 
 
 def unlock_curve(steps: Floats, n_steps: NDArray[np.int64], has_died: NDArray[np.bool_]) -> UnlockCurve:
     """How one achievement comes with the steps. steps: float64 (E,), a column of an `unlock_table`.
 
-    An episode that ended without it is not the same as one that never would have it: where the player died, it never
-    will; where a cap or a person stopped it, it leaves the count there (it is censored). That is the cumulative
+    An episode that ended without it is not the same as one that never would have it: where the character died, it never
+    will; where a limit or a person stopped it, it leaves the count there (it is censored). That is the cumulative
     incidence with death as the competing event (O. Aalen, S. Johansen, Scandinavian Journal of Statistics 5, 1978).
-    Where all episodes end by death or at the same cap, it is the plain share; where nobody dies, it is one minus Kaplan
-    and Meier's survival. Raises InvalidInput where a step is infinite.
+    Where all episodes end by death or at the same limit, it is the plain share; without deaths, it is one minus Kaplan
+    and Meier's survival.
     """
     reached = ~np.isnan(steps)
-    refuse_not_finite(steps[reached], "unlock steps")
     exits = np.where(reached, steps, n_steps).astype(np.int64)
     moments, moment_of = np.unique(exits, return_inverse=True)
     n_moments = len(moments)
@@ -94,7 +89,6 @@ def unlock_curve(steps: Floats, n_steps: NDArray[np.int64], has_died: NDArray[np
 
 def _unlock_time(steps: Floats) -> UnlockTime:
     reached = steps[~np.isnan(steps)]
-    refuse_not_finite(reached, "unlock steps")
     if not len(reached):
         return UnlockTime(len(steps), 0, None, None, None)
     lower, median, upper = (float(value) for value in np.quantile(reached, (0.25, 0.5, 0.75)))

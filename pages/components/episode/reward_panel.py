@@ -15,7 +15,7 @@ from pages.components.player.cursor import Cursor
 from pages.components.player.episode_data import EpisodeData
 from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
 from pages.components.text.format import exact, short_id
-from pages.components.text.sentences import env_reward_sentence, reward_notes, reward_sentence
+from pages.components.text.sentences import env_reward_sentence, lambda_text, reward_notes, reward_sentence
 
 _MAX_SENTENCE_LENGTH = 1_000
 
@@ -42,7 +42,7 @@ def show_reward(decision: Decision, config: RewardConfig, track: EpisodeData, cu
         charts.show(reward_waterfall(decision.reward, theme), key=f"waterfall-{key}", alt=sentence, download=parts)
     with st.expander(f"Reward configuration {config.config_hash[:8]}"):
         strategy = safe_text(config.strategy, MAX_LINE_LENGTH)
-        st.text(f"strategy {strategy}, λ {exact(config.effective_lambda)}, step beta {exact(config.step_beta)}")
+        st.text(f"strategy {strategy}, {lambda_text(config)}, step beta {exact(config.step_beta)}")
         show_json(asdict(config))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
 from pages.components.text.format import exact, words
+from pages.components.text.sentences import lambda_text
 
 
 def strategy_label(config: RewardConfig) -> str:
@@ -20,8 +21,7 @@ def reward_in_words(config: RewardConfig) -> str:
     """`Per achievement, λ 1 (0 counts as 1)`, or `off` if shaping is off."""
     if not config.is_active:
         return "off"
-    given = "" if config.indicator_lambda else " (0 counts as 1)"
-    return f"{strategy_label(config)}, λ {exact(config.effective_lambda)}{given}"
+    return f"{strategy_label(config)}, {lambda_text(config)}"
 
 
 def differences(old: RewardConfig, new: RewardConfig) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def _differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
     if old.strategy != new.strategy:
         yield f"strategy: {strategy_label(old)} → {strategy_label(new)}"
     if old.effective_lambda != new.effective_lambda:
-        yield f"λ: {exact(old.effective_lambda)} → {exact(new.effective_lambda)}"
+        yield f"{lambda_text(old)} → {lambda_text(new)}"
     if old.step_beta != new.step_beta:
         yield f"step beta: {exact(old.step_beta)} → {exact(new.step_beta)}"
     if old.strategy == new.strategy:

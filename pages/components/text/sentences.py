@@ -162,6 +162,12 @@ def _is_vital(component: RewardComponent) -> bool:
     return component.kind == "inventory" and component.name in VITALS
 
 
+def lambda_text(config: RewardConfig) -> str:
+    """`λ 0.5`; `λ 1 (0 counts as 1)`, because a configuration with lambda 0 pays in full."""
+    note = "" if config.indicator_lambda else f" ({'empty' if config.indicator_lambda is None else 0} counts as 1)"
+    return f"λ {exact(config.effective_lambda)}{note}"
+
+
 def _lambda(value: float) -> str:
     return exact(value) if value % 1 or abs(value) >= 1e6 else number(value, 1)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.analysis.statistics import component_pay, component_table
-from core.errors import InvalidInput
 from tests.support.statistics_samples import facts
 
 EPISODES = [
@@ -44,18 +43,3 @@ def test_the_same_name_in_two_kinds_are_two_parts():
         ("achievement", 4.0),
         ("achievement_count", 1.0),
     ]
-
-
-def test_huge_payments_have_shares_like_others():
-    its = facts(paid=[("achievement", "a", 1.5e308), ("inventory", "drink", -0.5e308), ("inventory", "wood", 1.25)])
-    most, less, least = component_pay(component_table([its, its], [1.0, 1.0]), np.array([0, 1]))
-    assert (most.mean, less.mean, least.total) == (1.5e308, -0.5e308, 2.5)
-    assert (most.share, less.share) == pytest.approx((0.75, 0.25))
-
-
-def test_payments_that_are_not_finite_are_refused():
-    its = facts(paid=[("achievement", "a", np.inf), ("inventory", "drink", 1.0)])
-    table = component_table([its, facts()], [1.0, 1.0])
-    with pytest.raises(InvalidInput, match="Of 2 payments, 1 is no finite number"):
-        component_pay(table, np.array([0]))
-    assert component_pay(table, np.array([1])) == ()

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from core.analysis.statistics import unlock_curve, unlock_table, unlock_times
-from core.errors import InvalidInput
 
 NEVER = np.nan
 
@@ -78,17 +77,3 @@ def test_an_achievement_that_nobody_reached_is_a_flat_line_and_no_episodes_a_poi
     assert (curve.steps.tolist(), curve.shares.tolist()) == ([0, 9], [0.0, 0.0])
     empty = unlock_curve(np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_))
     assert (empty.steps.tolist(), empty.shares.tolist()) == ([0, 0], [0.0, 0.0])
-
-
-@pytest.mark.parametrize("name", ["a", "other"])
-def test_a_step_before_the_first_is_refused(name: str):
-    with pytest.raises(InvalidInput, match=f"Episode 'x' unlocked '{name}' in step -5; steps count from 0."):
-        unlock_table(["x"], {"x": {name: -5}}, ["a"])
-
-
-def test_an_infinite_step_is_refused():
-    steps = np.array([3.0, np.inf, NEVER])
-    with pytest.raises(InvalidInput, match="Of 2 unlock steps, 1 is no finite number"):
-        unlock_curve(steps, np.full(3, 9), np.zeros(3, np.bool_))
-    with pytest.raises(InvalidInput, match="Of 2 unlock steps, 1 is no finite number"):
-        unlock_times(steps[:, None])

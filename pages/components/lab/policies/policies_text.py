@@ -24,7 +24,8 @@ from core.analysis.statistics import (
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
 from pages.components.text.escape import one_line
-from pages.components.text.format import exact, number, short_id, signed, words
+from pages.components.text.format import number, short_id, signed, words
+from pages.components.text.sentences import lambda_text
 
 MIN_SEEDS = 3
 """With fewer there is no interval."""
@@ -190,7 +191,7 @@ def config_name(config_hash: str, configs: Mapping[str, RewardConfig]) -> str:
     if not config.is_active:
         return f"{name}: shaping off"
     strategy = STRATEGIES[config.strategy].label if config.strategy in STRATEGIES else one_line(config.strategy, 30)
-    return f"{name}: {strategy}, λ {exact(config.effective_lambda)}"
+    return f"{name}: {strategy}, {lambda_text(config)}"
 
 
 def _policies(by: Mapping[str, int]) -> str:

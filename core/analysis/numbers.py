@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROUNDING: Final = 1e-9
-"""Numbers that are closer than so much of the lower one's size, or of 1 where that is more, count as equal."""
+"""Numbers closer than this share of the lower one's size, or of 1 where that is more, count as equal."""
 
 
 def highest_equal(values: Floats) -> Floats:
     """For each finite number the highest that counts as equal to it."""
-    with np.errstate(over="ignore"):  # beyond the largest float64 there is only infinity, which is a bound as well
-        return values + ROUNDING * np.maximum(1.0, np.abs(values))
+    return values + ROUNDING * np.maximum(1.0, np.abs(values))
 
 
 def is_equal(one: Floats, other: Floats) -> NDArray[np.bool_]:
