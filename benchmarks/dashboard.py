@@ -94,8 +94,8 @@ def store_episodes(store: TraceStore, episodes: Mapping[int, str]) -> None:
     initial = env.state()
     played = tuple(_decisions(env, initial, min(episodes)))
     for n_steps, episode_id in episodes.items():
-        store.create_run(Run(episode_id, datetime.now(UTC), (QueuedEpisode(episode_id, SPEC),)))
-        store.claim_next(worker="benchmark", run_id=episode_id)
+        store.runs.create(Run(episode_id, datetime.now(UTC), (QueuedEpisode(episode_id, SPEC),)))
+        store.queue.claim_next(worker="benchmark", run_id=episode_id)
         recorder = store.recorder(episode_id)
         recorder.start(datetime.now(UTC), initial)
         for decision in _repeated(played, n_steps // STEPS_PER_DECISION):

@@ -62,7 +62,7 @@ def fill(store: TraceStore, wanted: int, length: int) -> None:
 
 def measure(store: TraceStore, length: int) -> None:
     """Load once, then score under weights that change each time."""
-    archive = RewardArchive(store)
+    archive = RewardArchive(store.rewards)
     loading = timed(archive.refresh)
     stored = archive.refresh()
     columns = stored.columns

@@ -113,8 +113,8 @@ def print_model_cost() -> None:
         limits = Limits(max_steps=1_000, max_decisions=120)
         spec = replace(SPEC, policy=PolicySpec("llm", params), limits=limits, max_actions_per_call=5)
         store = TraceStore(f"sqlite:///{Path(folder) / 'bench.db'}")
-        store.create_run(Run("r" * 32, datetime.now(UTC), (QueuedEpisode("e" * 32, spec),)))
-        store.claim_next(worker="benchmark")
+        store.runs.create(Run("r" * 32, datetime.now(UTC), (QueuedEpisode("e" * 32, spec),)))
+        store.queue.claim_next(worker="benchmark")
         own, client = model_cost_ms(store.recorder("e" * 32), spec)
         store.close()
     print(
@@ -131,8 +131,8 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         store = TraceStore(f"sqlite:///{Path(folder) / 'bench.db'}")
-        store.create_run(Run("r" * 32, datetime.now(UTC), (QueuedEpisode("e" * 32, SPEC),)))
-        store.claim_next(worker="benchmark")
+        store.runs.create(Run("r" * 32, datetime.now(UTC), (QueuedEpisode("e" * 32, SPEC),)))
+        store.queue.claim_next(worker="benchmark")
         stored = own_cost_ms(store.recorder("e" * 32))
         store.close()
     print(

@@ -26,8 +26,8 @@ SPEC = EpisodeSpec(
 
 def record(store: TraceStore, episode: Episode, run_id: str, episode_id: str) -> list[float]:
     """Store a finished episode as a worker would; milliseconds of each decision."""
-    store.create_run(Run(run_id, datetime.now(UTC), (QueuedEpisode(episode_id, episode.spec),)))
-    store.claim_next(worker="benchmark")
+    store.runs.create(Run(run_id, datetime.now(UTC), (QueuedEpisode(episode_id, episode.spec),)))
+    store.queue.claim_next(worker="benchmark")
     recorder = store.recorder(episode_id)
     assert episode.initial is not None and episode.outcome is not None
     recorder.start(episode.started_at, episode.initial)
@@ -60,16 +60,16 @@ def main() -> None:
             print(f"record a decision:  median {median:.2f} ms ({len(taken)} decisions, each committed)")
             print(f"decisions a second: {len(taken) / sum(taken) * 1000:.0f} (one writer)")
             print(f"held by:            {store.backend}")
-            listed = [timed(lambda: store.episodes(EpisodeFilter(), limit=50)) for _ in range(20)]
+            listed = [timed(lambda: store.episodes.page(EpisodeFilter(), limit=50)) for _ in range(20)]
             print(f"list page of 50:    median {statistics.median(listed):.2f} ms ({count} episodes)")
             filtered = EpisodeFilter(policies=("scripted",), achievements=("collect_wood",))
-            listed = [timed(lambda: store.episodes(filtered, limit=50)) for _ in range(20)]
+            listed = [timed(lambda: store.episodes.page(filtered, limit=50)) for _ in range(20)]
             print(f"filtered page:      median {statistics.median(listed):.2f} ms")
-            opened = [timed(lambda: store.decisions("episode0")) for _ in range(20)]
+            opened = [timed(lambda: store.episodes.decisions("episode0")) for _ in range(20)]
             print(f"open an episode:    median {statistics.median(opened):.2f} ms ({len(episode.decisions)} decisions)")
-            scenes = [timed(lambda: store.packed_scenes("episode0")) for _ in range(20)]
+            scenes = [timed(lambda: store.episodes.packed_scenes("episode0")) for _ in range(20)]
             print(f"its scenes:         median {statistics.median(scenes):.2f} ms ({episode.length + 1} frames)")
-            whole = [timed(lambda: store.load_episode("episode0")) for _ in range(5)]
+            whole = [timed(lambda: store.episodes.load("episode0")) for _ in range(5)]
             print(f"load it whole:      median {statistics.median(whole):.2f} ms")
         print(f"on disk:            {path.stat().st_size / len(taken):.0f} bytes a decision")
 

@@ -74,7 +74,7 @@ def describe_seeds(
         if known is None:
             known = describe_seed(seed, world_episode=world_episode, env=env)
             if not store.read_only:
-                store.save_seed_description(known)
+                store.seeds.save(known)
         yield known
 
 
@@ -82,12 +82,12 @@ def known_description(
     store: TraceStore, seed: int, *, world_episode: int = 1, env: EnvConfig | None = None
 ) -> SeedDescription | None:
     """The stored description made by this engine; None where it has not been made yet. Quick. Raises StoreError."""
-    return store.seed_description(seed, world_episode, env or EnvConfig(), ENGINE_VERSION)
+    return store.seeds.get(seed, world_episode, env or EnvConfig(), ENGINE_VERSION)
 
 
 def known_difficulties(store: TraceStore, worlds: Iterable[World]) -> dict[World, Difficulty]:
     """How hard those of many worlds (seed, world, environment) are that are described already. Raises StoreError."""
-    return store.seed_difficulties(worlds, ENGINE_VERSION)
+    return store.seeds.difficulties(worlds, ENGINE_VERSION)
 
 
 def difficulty_of(*, trees: int, hostiles: int) -> Difficulty:

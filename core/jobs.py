@@ -49,7 +49,7 @@ def launch(store: TraceStore, settings: Settings, run: Run) -> str:
     Raises DuplicateId and other StoreErrors; nothing is stored then. Raises JobError where no worker could be started:
     the run is stored then and its episodes wait, until a worker can be.
     """
-    store.create_run(run)
+    store.runs.create(run)
     ensure_workers(store, settings)
     return run.id
 
@@ -59,7 +59,7 @@ def stop(store: TraceStore, *, episode_id: str | None = None, run_id: str | None
 
     Queued ones are aborted at once, running ones end as aborted after the step they are at.
     """
-    return store.request_stop(episode_id=episode_id, run_id=run_id)
+    return store.queue.request_stop(episode_id=episode_id, run_id=run_id)
 
 
 def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
     if store.read_only:
         return ()
     gone = list(_bury_dead(store, settings)) if settings is not None else []
-    stale = store.interrupt_stale(older_than_s=STALE_S)
+    stale = store.queue.interrupt_stale(older_than_s=STALE_S)
     if settings is not None:
         _fill_slots(store, settings, gone)
     return (*gone, *stale)
@@ -122,7 +122,7 @@ def _trouble(settings: Settings, path: Path) -> str:
 
 def _queued(store: TraceStore, limit: int) -> int:
     """How many wait, up to a limit. A worker ends those that are damaged, so that they do not wait for ever."""
-    page = store.episodes(EpisodeFilter(statuses=(EpisodeStatus.QUEUED,)), limit=limit)
+    page = store.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.QUEUED,)), limit=limit)
     return len(page.rows) + len(page.unreadable)
 
 
@@ -153,7 +153,7 @@ def bury(store: TraceStore, slot: Slot) -> tuple[str, ...]:
         "What had been recorded until then is kept."
     )
     try:
-        interrupted = store.interrupt(record.episode_id, reason)
+        interrupted = store.queue.interrupt(record.episode_id, reason)
     except UnknownEpisode:  # deleted since, or of another database
         interrupted = False
     state = SlotState.FAILED if record.state is SlotState.FAILED else SlotState.FREE

@@ -69,7 +69,7 @@ def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, told_to_end: threa
     name = worker_name(os.getpid())
     played = 0
     while not told_to_end.is_set():
-        claimed = store.claim_next(worker=name)
+        claimed = store.queue.claim_next(worker=name)
         slot.write(SlotRecord(SlotState.WORKING, name, time.time(), claimed[1].id if claimed else ""))
         if claimed is None:
             break
@@ -119,7 +119,7 @@ class Heartbeat:
 
     def _beat(self, store: TraceStore) -> None:
         if self.episode_id:
-            store.heartbeat(self.episode_id)
+            store.queue.heartbeat(self.episode_id)
         for episode_id in sweep(store, self._settings):
             _log.warning("Episode %s had lost its worker and is interrupted now.", episode_id)
 
@@ -133,7 +133,7 @@ class RolloutInProgress:
         self.store = store
         self.run_id = run_id
         self.episode_id = ""
-        self._budget = Budget(**store.run(run_id).config.get("budget", {}))
+        self._budget = Budget(**store.runs.get(run_id).config.get("budget", {}))
         self._slot = slot
         self._heartbeat = heartbeat
         self._told_to_end = told_to_end
@@ -144,8 +144,8 @@ class RolloutInProgress:
         """The recorder for the claimed episode first, then for each further world, which is stored here."""
         if self.episode_id:
             # Asked to stop in the last moment of the world before: that holds for the next one too.
-            self._stop_requested |= self.store.episode(self.episode_id).stop_requested
-            self.store.add_episode(self.run_id, episode, worker=worker_name(os.getpid()))
+            self._stop_requested |= self.store.episodes.get(self.episode_id).stop_requested
+            self.store.runs.add_episode(self.run_id, episode, worker=worker_name(os.getpid()))
         self.episode_id = episode.id
         self._heartbeat.episode_id = episode.id
         self._slot.write(replace(self._slot.read(), episode_id=episode.id))
@@ -158,12 +158,12 @@ class RolloutInProgress:
         now_s = time.monotonic()
         if now_s - self._polled_s >= STOP_POLL_S:
             self._polled_s = now_s
-            self._stop_requested = self.store.stop_requested(self.episode_id)
+            self._stop_requested = self.store.queue.stop_requested(self.episode_id)
         return self._stop_requested
 
     def budget_spent(self, more: Spent) -> bool:
         """True once the run's calls, in whatever worker, and `more`, not stored yet, come to what they may."""
-        return not self._budget.is_open and self._budget.is_spent(self.store.spent(self.run_id).plus(more))
+        return not self._budget.is_open and self._budget.is_spent(self.store.runs.spent(self.run_id).plus(more))
 
     def as_it_was(self, outcome: Outcome) -> Outcome:
         """The loop knows only that it had to stop; an end that no person asked for is an interruption."""
@@ -219,7 +219,7 @@ def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:
     """End the episode, unless somebody ended or deleted it meanwhile (a machine that slept is taken for dead)."""
     detail = f"The worker could not play on: {type(error).__name__}: {error} Its log has the whole story."
     try:
-        store.interrupt(episode_id, detail)
+        store.queue.interrupt(episode_id, detail)
     except UnknownEpisode as gone:
         _log.info("%s", gone)
 

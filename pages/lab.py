@@ -43,7 +43,7 @@ def main() -> None:
         st.space("stretch")
         loaded = st.container(width="content")
     say_unknown(_VIEW, view)
-    if store().is_empty():
+    if store().episodes.is_empty():
         _show_empty()
         wait_for_the_first()
         return

@@ -167,7 +167,7 @@ def _checked_world(check: _Check, place: DeltaGenerator) -> EnvConfig | None:
 
 
 def _reward_start() -> None:
-    saved = {entry.name: entry for entry in store().saved_rewards()}
+    saved = {entry.name: entry for entry in store().rewards.saved().rows}
     picker, lab = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with picker:
         name = start_picker(LAUNCH, saved)
@@ -223,7 +223,7 @@ def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
     label = POLICIES[plan.policy.name].label.lower()
     at_once = settings().max_workers
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
-    pace = pace_of(store().episodes(over, limit=_PACE_EPISODES).rows)
+    pace = pace_of(store().episodes.page(over, limit=_PACE_EPISODES).rows)
     if pace is None:
         return "", f"No {label} episode is stored yet. {at_once} run at once."
     longest = longest_s(
@@ -248,7 +248,7 @@ def _show_problems(check: _Check) -> None:
 
 def _say_if_launched(run: Run) -> None:
     """A page that is loaded again just after a launch shows the same form: it must not look as if nothing happened."""
-    for newest in store().runs(limit=1):
+    for newest in store().runs.newest(1).rows:
         age = datetime.now(UTC) - newest.created_at
         if newest.config == run.config and age < _JUST_NOW:
             st.caption(f"The same was launched {age.total_seconds():.0f} s ago.")

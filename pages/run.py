@@ -53,8 +53,8 @@ def main() -> None:
         _show_newest()
         return
     try:
-        run = store().run(run_id)
-        rows, damaged = store().run_episodes(run.id), store().unreadable_episodes(run.id)
+        run = store().runs.get(run_id)
+        its = store().runs.episodes(run.id)
     except UnknownEpisode as error:
         _show_unknown(error)
         return
@@ -63,9 +63,9 @@ def main() -> None:
     trouble: CraftscopeError | None = st.session_state.pop(_TROUBLE, None)
     if trouble is not None:
         stop_with("Cannot show this run", trouble)
-    _show_header(run, rows, damaged)
+    _show_header(run, its.rows, its.unreadable)
     live = st.container()
-    active = any(not row.status.is_over for row in rows)
+    active = any(not row.status.is_over for row in its.rows)
     polls = page_is_ready("run") and active
     with live:
         st.fragment(_follow, run_every=_POLL_S if polls else None)(run.id, active)
@@ -73,12 +73,12 @@ def main() -> None:
 
 def _show_newest() -> None:
     st.title("Runs", anchor=False)
-    runs, damaged = store().runs(limit=20), store().unreadable_runs()
-    if not runs and not damaged:
+    runs = store().runs.newest(20)
+    if not runs.rows and not runs.unreadable:
         show_empty_store()
         return
-    show_corrupt_runs(damaged, "runs_damaged")
-    for run in runs:
+    show_corrupt_runs(runs.unreadable, "runs_damaged")
+    for run in runs.rows:
         with st.container(border=True, key=f"run-line-{run.id}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"run-title-{run.id}"):
                 st.page_link("pages/run.py", label=f"**{escape(_title(run))}**", query_params={"id": run.id})
@@ -93,7 +93,7 @@ def _title(run: RunSummary) -> str:
 
 def _earned(run: RunSummary) -> tuple[str, ...]:
     """The means over its episodes that are over and were played at all."""
-    totals = store().totals(EpisodeFilter(run_id=run.id))
+    totals = store().episodes.totals(EpisodeFilter(run_id=run.id))
     if totals.mean_env_return is None or totals.mean_shaped_return is None:
         return ()
     return (
@@ -230,12 +230,11 @@ def _draw(run_id: str, was_active: bool) -> bool:
     """Draw the live part; whether nothing is left to play."""
     show_flash()
     _sweep(was_active)
-    rows = store().run_episodes(run_id)
+    its = store().runs.episodes(run_id)
+    rows = its.rows
     if not rows:
         st.info(
-            "No episode of this run can be read."
-            if store().unreadable_episodes(run_id)
-            else "All episodes of this run have been deleted."
+            "No episode of this run can be read." if its.unreadable else "All episodes of this run have been deleted."
         )
         return True
     active = [row for row in rows if not row.status.is_over]

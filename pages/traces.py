@@ -45,11 +45,11 @@ def main() -> None:
     failed = st.session_state.pop(DOWNLOAD_FAILED, "")
     if failed:
         st.error(escape(failed))
-    if store().is_empty():
+    if store().episodes.is_empty():
         show_empty_store()
         return
-    chosen = filter_bar(store().policies())
-    _show_totals(store().totals(chosen))
+    chosen = filter_bar(store().episodes.policies())
+    _show_totals(store().episodes.totals(chosen))
     _show_list(chosen)
 
 
@@ -83,7 +83,7 @@ def _signed_or_na(value: float | None) -> str:
 
 def _show_list(chosen: EpisodeFilter) -> None:
     cursors: list[str | None] = st.session_state.setdefault(f"trace_cursors:{chosen!r}", [None])
-    page = store().episodes(chosen, cursor=cursors[-1], limit=_PAGE_SIZE)
+    page = store().episodes.page(chosen, cursor=cursors[-1], limit=_PAGE_SIZE)
     if not page.rows and not page.unreadable and len(cursors) == 1:
         st.info("No stored episode fits these filters. Loosen one, or clear all filters.")
         return
@@ -208,7 +208,7 @@ def _show_download(ids: list[str]) -> None:
 def _show_detail(row: EpisodeSummary) -> None:
     """What the table has no room for."""
     try:
-        run: RunSummary | None = store().run(row.run_id)
+        run: RunSummary | None = store().runs.get(row.run_id)
     except StoreError:  # the link leads to a page that says what is wrong
         run = None
     name = one_line(run.name, _MAX_NAME_LENGTH) if run and run.name else short_id(row.run_id)
@@ -246,7 +246,7 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
     with st.container(horizontal=True):
         if st.button("Delete", key="confirm_delete"):
             try:
-                store().delete_episodes([row.id for row in selected])
+                store().episodes.delete([row.id for row in selected])
             except StoreError as error:
                 st.error(escape(str(error)))
                 return

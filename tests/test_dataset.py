@@ -134,7 +134,7 @@ def test_a_kept_description_is_not_made_again(store: TraceStore):
     marked = SeedDescription(
         **{**{name: getattr(made, name) for name in SeedDescription.__slots__}, "picture_png": b"kept"}
     )
-    store.save_seed_description(marked)
+    store.seeds.save(marked)
     assert next(describe_seeds(store, (8,), env=SMALL)).picture_png == b"kept"
 
 

@@ -48,7 +48,7 @@ def settings(tmp_path: Path) -> Settings:
 def store(settings: Settings) -> Iterator[TraceStore]:
     """A store with one finished episode, `episode-1`, and one that waits, `waiting`."""
     with TraceStore.from_settings(settings) as opened:
-        opened.create_run(make_run("run-1", ["episode-1", "waiting"]))
+        opened.runs.create(make_run("run-1", ["episode-1", "waiting"]))
         record_episode(opened, "episode-1", 12)
         yield opened
 
@@ -72,7 +72,7 @@ def test_the_document_says_what_it_is_and_where_it_comes_from(store: TraceStore)
 
 
 def test_nothing_that_is_stored_is_missing(store: TraceStore):
-    loaded, document = store.load_episode("episode-1"), read_document(episode_json(store, "episode-1"))
+    loaded, document = store.episodes.load("episode-1"), read_document(episode_json(store, "episode-1"))
     assert document.episode.spec == loaded.spec
     assert document.episode.unlock_steps == loaded.unlock_steps
     assert (document.episode.env_return, document.episode.shaped_return) == (loaded.env_return, loaded.shaped_return)
@@ -92,7 +92,7 @@ def test_nothing_that_is_stored_is_missing(store: TraceStore):
 
 
 def test_what_trainers_need_is_summed_up(store: TraceStore):
-    summary, loaded = exported(store, "episode-1")["summary"], store.load_episode("episode-1")
+    summary, loaded = exported(store, "episode-1")["summary"], store.episodes.load("episode-1")
     assert summary["reward_sum"] == pytest.approx(loaded.shaped_return)
     assert summary["unique_achievements"] == [name for d in loaded.decisions for name in d.unique_unlocked]
     assert summary["strategy"] == loaded.spec.reward.strategy
@@ -114,7 +114,7 @@ def test_the_same_episode_gives_the_same_bytes(store: TraceStore):
 
 
 def test_text_that_utf_8_cannot_hold_is_exported_all_the_same(store: TraceStore):
-    store.claim_next(worker="test")
+    store.queue.claim_next(worker="test")
     recorder = store.recorder("waiting")
     initial, (decision,) = make_decisions(1)
     recorder.start(START, initial)
@@ -254,7 +254,7 @@ def test_the_command_prints_the_schema(capsysbinary: pytest.CaptureFixture[bytes
 def trained(settings: Settings) -> Iterator[TraceStore]:
     """Two episodes of a model, `first` and `second`, and one of a random player that asked a model at times."""
     with TraceStore.from_settings(settings) as opened:
-        opened.create_run(make_run("run-1", ["episode-1"]))
+        opened.runs.create(make_run("run-1", ["episode-1"]))
         record_episode(opened, "episode-1", 5)
         sapling = answer("do", "do", "do", "do", "do")
         play_model(opened, "first", [answer("noop"), sapling, sapling])

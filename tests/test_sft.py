@@ -44,8 +44,8 @@ def exported(store: TraceStore, **wanted: Any) -> list[SftRecord]:
 def play_script(store: TraceStore, name: str, episode_id: str = "script", decisions: int = 3) -> None:
     """An episode of a player that asks no model, by the rollout that workers use."""
     spec = EpisodeSpec(7, PolicySpec(name), 1, limits=Limits(max_decisions=decisions), max_actions_per_call=2)
-    store.create_run(make_run("script-run", [episode_id], seed=7, policy=spec.policy, limits=spec.limits))
-    store.claim_next(worker="test")
+    store.runs.create(make_run("script-run", [episode_id], seed=7, policy=spec.policy, limits=spec.limits))
+    store.queue.claim_next(worker="test")
     run_rollout(spec, episode_id=episode_id, run_id="script-run", recorder_for=lambda queued: store.recorder(queued.id))
 
 
@@ -228,7 +228,7 @@ def test_the_schema_is_the_one_that_is_written_down() -> None:
 
 
 def test_the_lines_of_a_known_episode_are_the_ones_that_are_written_down(store: TraceStore) -> None:
-    store.create_run(make_run("run-1", ["episode-1"]))
+    store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 6)
     wanted = SftFilter(all_policies=True)
     records = [replace_prompt(record) for record in sft_records(store, wanted)]
@@ -269,7 +269,7 @@ def test_players_that_ask_no_model_are_exported_only_when_they_are_asked_for(sto
     play_script(store, policy)
     assert exported(store) == []
     records = exported(store, all_policies=True)
-    played = store.load_episode("script").decisions
+    played = store.episodes.load("script").decisions
     assert len(records) == len(played) == 3
     for record, decision in zip(records, played, strict=True):
         most = record.max_actions_per_call
@@ -346,7 +346,7 @@ def test_what_is_deleted_or_added_meanwhile_does_not_break_it(store: TraceStore)
         play_model(store, f"episode-{number}", [answer("noop"), answer("do")], minutes=number)
     records = sft_records(store)
     found = [next(records)]
-    store.delete_episodes(["episode-2"])
+    store.episodes.delete(["episode-2"])
     play_model(store, "episode-3", [answer("noop")], minutes=9)
     found += records
     assert [(record.episode_id, record.decision) for record in found] == [
@@ -386,8 +386,8 @@ def record_long_episode(store: TraceStore, decisions: int, *, finish: bool = Tru
     played, _ = play_model(store, "short", [answer("noop")])
     (real,) = played.decisions
     assert played.initial is not None and real.model_call is not None
-    store.create_run(make_run("long-run", ["long"], policy=PolicySpec("llm")))
-    store.claim_next(worker="test")
+    store.runs.create(make_run("long-run", ["long"], policy=PolicySpec("llm")))
+    store.queue.claim_next(worker="test")
     recorder = store.recorder("long")
     recorder.start(played.started_at, played.initial)
     request = real.model_call.request

@@ -22,7 +22,7 @@ ALLOWED = {
     "env": set[str](),
     "facts": set[str](),
     "rewards": {"facts"},
-    "analysis": {"env.rules", "facts", "rewards", "scenes"},
+    "analysis": {"env.rules", "facts", "rewards", "scenes", "store"},
     "rubrics": set[str](),
     "evidence": set[str](),
     "plan": {"env.checks", "policies", "rewards"},

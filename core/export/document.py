@@ -160,9 +160,9 @@ def episode_json(store: TraceStore, episode_id: str) -> bytes:
 
     Raises UnknownEpisode, StoreCorrupt, StoreUnavailable.
     """
-    summary = store.episode(episode_id)
-    episode = store.load_episode(summary.id)
-    run = store.run(summary.run_id)
+    summary = store.episodes.get(episode_id)
+    episode = store.episodes.load(summary.id)
+    run = store.runs.get(summary.run_id)
     document = EpisodeDocument(
         format=FORMAT,
         version=VERSION,

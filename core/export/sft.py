@@ -130,8 +130,8 @@ def sft_records(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Ite
     UnknownEpisode for a run or an episode that is not stored, and what `TraceStore` raises.
     """
     if wanted.episodes.run_id is not None:
-        store.run(wanted.episodes.run_id)
-    named = [store.episode(id_).id for id_ in wanted.episode_ids]
+        store.runs.get(wanted.episodes.run_id)
+    named = [store.episodes.get(id_).id for id_ in wanted.episode_ids]
     for episode in _named(store, wanted.episodes, named) if named else _episodes(store, wanted.episodes):
         for exchange in _exchanges(store, episode.id, wanted):
             usable = exchange.actions and exchange.error_kind is None
@@ -166,7 +166,7 @@ def sft_schema() -> dict[str, Any]:
 def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
     cursor: str | None = None
     while True:
-        page = store.episodes(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
+        page = store.episodes.page(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
         for damaged in page.unreadable:  # a file that lacks something without a word would be taken for whole
             raise StoreCorrupt(damaged.problem)
         yield from page.rows
@@ -185,7 +185,7 @@ def _named(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator
             continue
         left.discard(id_)
         try:
-            yield store.episode(id_)
+            yield store.episodes.get(id_)
         except UnknownEpisode:  # deleted meanwhile
             continue
 
@@ -195,7 +195,7 @@ def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterato
     after = -1
     while True:
         try:
-            exchange = store.next_exchange(episode_id, narrowed, after=after)
+            exchange = store.episodes.next_exchange(episode_id, narrowed, after=after)
         except UnknownEpisode:  # deleted meanwhile
             return
         if exchange is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.store.archive import ArchivePart
 from core.store.records import (
     COUNT_CAP,
     DecisionSummary,
@@ -15,14 +14,12 @@ from core.store.records import (
     RunSummary,
     SavedReward,
     Totals,
-    Unreadable,
-    UnreadableReward,
 )
+from core.store.rows import Listing, Unreadable
 from core.store.seeds import World
 from core.store.store import TraceStore
 
 __all__ = [
-    "ArchivePart",
     "COUNT_CAP",
     "DecisionSummary",
     "EpisodeFilter",
@@ -31,11 +28,11 @@ __all__ = [
     "EpisodeSummary",
     "Exchange",
     "ExchangeFilter",
+    "Listing",
     "RunSummary",
     "SavedReward",
     "Totals",
     "TraceStore",
     "Unreadable",
-    "UnreadableReward",
     "World",
 ]

@@ -64,7 +64,7 @@ def from_json(text: bytes, kind: type[T], what: str) -> T:
         except msgspec.DecodeError:
             return msgspec.convert(json.loads(text), kind)
     except (TypeError, ValueError, RecursionError) as error:
-        raise damaged(what, error) from error
+        raise corrupt_row(what, error) from error
 
 
 def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
@@ -75,7 +75,7 @@ def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(fields, kind)
     except (ValueError, RecursionError) as error:
-        raise damaged(what, error) from error
+        raise corrupt_row(what, error) from error
 
 
 class Dictionary:
@@ -117,7 +117,7 @@ def decompress(blob: bytes, what: str, dictionary: Dictionary | None = None) -> 
     try:
         return dictionary.decompress(blob) if dictionary else _bounded(_tools.decompressor, blob)
     except (TypeError, zstandard.ZstdError) as error:
-        raise damaged(what, error) from error
+        raise corrupt_row(what, error) from error
 
 
 def _bounded(decompressor: zstandard.ZstdDecompressor, blob: bytes) -> bytes:
@@ -127,7 +127,7 @@ def _bounded(decompressor: zstandard.ZstdDecompressor, blob: bytes) -> bytes:
     return decompressor.decompress(blob, max_output_size=MAX_BLOB_BYTES)
 
 
-def damaged(what: str, error: Exception) -> StoreCorrupt:
+def corrupt_row(what: str, error: Exception) -> StoreCorrupt:
     """The error for something that is stored and cannot be read."""
     return StoreCorrupt(
         f"{what} is stored but cannot be read ({shortened(str(error))}). The rest of the database can still be used; "

@@ -1,320 +1,356 @@
-"""One episode read back: its start, decisions and scenes."""
+"""`store.episodes`: lists of episodes, one episode whole or in parts, deleting."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, exists, func, select, update
 
-from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
-from core.scenes import concat_packed, unpack_scenes
-from core.store.arguments import in_parts, whole
-from core.store.blobs import Dictionary, damaged, decompress, from_json, typed
-from core.store.browse import one
-from core.store.codec import Layout, Payload, build_decision, decode_payload, decode_start, start_state
-from core.store.damage import UNFIT, named
-from core.store.ids import episode_key
-from core.store.records import DecisionSummary
+from core.errors import StoreCorrupt, StoreError, UnknownEpisode
+from core.store.blobs import typed
+from core.store.codec import whole_call
+from core.store.database import Database
+from core.store.episode_reader import EpisodeReader
+from core.store.records import (
+    COUNT_CAP,
+    DecisionSummary,
+    EpisodeFilter,
+    EpisodePage,
+    EpisodeSpent,
+    EpisodeSummary,
+    Exchange,
+    ExchangeFilter,
+    Totals,
+)
+from core.store.rows import as_store_corrupt, episode_key, in_parts
+from core.store.summaries import NEWEST_FIRST, conditions, cursor_after, older_than, summaries
 from core.store.tables import (
     AnyRow,
-    AnySelect,
     columns_of,
-    component_types,
-    decision_payloads,
     decisions,
-    episode_starts,
+    episode_achievements,
     episodes,
-    request_parts,
-    reward_components,
+    runs,
     scene_chunks,
+    store_meta,
 )
-from core.types import Decision, Episode, Outcome, RewardComponent, Scene, StateRecord
+from core.types import Decision, Episode, EpisodeStatus, Outcome, Scene, StateRecord
 
+ANY_EPISODE: Final = EpisodeFilter()
+_ANY_MODEL_CALL: Final = ExchangeFilter()
+_OVER: Final = [status.value for status in EpisodeStatus if status.is_over]
 _INT_MAX: Final = 2**31 - 1
+_DELETED_AT_ONCE: Final = 50  # other writers wait for 61 ms at most
+_VACUUM_PAGES: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadReader:
-    """What all decisions of an episode need to be read: how to call it, its names, its dictionary."""
+class Episodes:
+    """Stored episodes. Ids may be given as unique prefixes of six characters or more.
 
-    key: int
-    what: str
-    layout: Layout | None
-    dictionary: Dictionary | None
+    Raises UnknownEpisode for an id that nothing is stored under, StoreCorrupt for an episode that cannot be read, and
+    what `TraceStore` says.
+    """
 
-    @classmethod
-    def of(cls, connection: Connection, key: int, episode_id: str) -> PayloadReader:
-        """That of an episode."""
-        what = f"Episode {episode_id}"
-        first = connection.scalar(payloads(key).where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob))
-        dictionary = None if first is None else Dictionary(decompress(first, f"Decision 0 of {what}"))
-        return cls(key, what, stored_layout(connection, key, what), dictionary)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def payload(self, index: int, blob: bytes | None) -> Payload:
-        """The payload of a decision. The first one of an episode is the dictionary of those that follow.
+    # -------------------------------------------------------------------------------------------------- many
 
-        Raises StoreCorrupt, StoreTooNew.
+    def is_empty(self) -> bool:
+        """True if no episode is stored."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(episodes.c.id).limit(1)) is None
+
+    def page(self, filter: EpisodeFilter = ANY_EPISODE, *, cursor: str | None = None, limit: int = 50) -> EpisodePage:
+        """A page of episodes, newest first. Later arrivals shift nothing on the following pages.
+
+        Raises InvalidInput for a cursor that no page gave.
         """
-        what = f"Decision {index} of {self.what}"
-        if blob is None:
-            raise damaged(what, LookupError("its content is missing"))
-        return decode_payload(decompress(blob, what, self.dictionary if index else None), what)
+        narrowed = [*conditions(filter), *([] if cursor is None else [older_than(cursor)])]
+        with self._database.reading() as connection:
+            keys = connection.execute(
+                select(episodes.c.id, episodes.c.created_at).where(*narrowed).order_by(*NEWEST_FIRST).limit(limit + 1)
+            ).all()
+            found = summaries(connection, [episodes.c.id.in_([key.id for key in keys[:limit]])])
+        following = cursor_after(keys[limit - 1]) if len(keys) > limit > 0 else None
+        return EpisodePage(found.rows, found.unreadable, following)
 
-
-def initial(connection: Connection, episode_id: str) -> StateRecord | None:
-    """The world after reset, or None."""
-    key = episode_key(connection, episode_id)
-    return _initial(connection, key, f"Episode {episode_id}", lambda: _scenes(connection, key, 0, 1, episode_id)[0])
-
-
-def decision_summaries(connection: Connection, episode_id: str) -> tuple[DecisionSummary, ...]:
-    """All decisions in order."""
-    key = episode_key(connection, episode_id)
-    rows = connection.execute(select(decisions).where(decisions.c.episode_id == key).order_by(decisions.c.idx))
-    return tuple(
-        typed(
-            {
-                **columns_of(row),
-                "index": row.idx,
-                "unlocked": row.unlocked.split() if row.unlocked else (),
-                "actions": row.actions.split(),
-            },
-            DecisionSummary,
-            f"Decision {row.idx} of episode {episode_id}",
+    def totals(self, filter: EpisodeFilter = ANY_EPISODE) -> Totals:
+        """Counts and means of the newest `COUNT_CAP` episodes that pass the filter."""
+        counters = ("status", "n_steps", "n_decisions", "n_achievements", "env_return", "shaped_return")
+        capped = (
+            select(*(episodes.c[name] for name in counters))
+            .where(*conditions(filter))
+            .order_by(*NEWEST_FIRST)
+            .limit(COUNT_CAP)
+            .subquery()
         )
-        for row in rows
-    )
+        played = and_(capped.c.status.in_(_OVER), capped.c.n_steps > 0)
+
+        def counted(status: EpisodeStatus) -> ColumnElement[Any]:
+            return func.coalesce(func.sum(case((capped.c.status == status.value, 1), else_=0)), 0)
+
+        def mean(column: ColumnElement[Any]) -> ColumnElement[Any]:
+            return func.avg(case((played, column)))
+
+        query = select(
+            func.count().label("episodes"),
+            func.coalesce(func.sum(capped.c.n_steps), 0).label("steps"),
+            func.coalesce(func.sum(capped.c.n_decisions), 0).label("decisions"),
+            counted(EpisodeStatus.RUNNING).label("running"),
+            counted(EpisodeStatus.QUEUED).label("queued"),
+            mean(capped.c.env_return).label("mean_env_return"),
+            mean(capped.c.shaped_return).label("mean_shaped_return"),
+            mean(capped.c.n_achievements * 1.0).label("mean_achievements"),
+        ).select_from(capped)
+        with self._database.reading() as connection:
+            return typed(columns_of(connection.execute(query).one()), Totals, "The sums over the episodes")
+
+    def policies(self) -> tuple[str, ...]:
+        """The policies of stored episodes, in alphabetical order."""
+        with self._database.reading() as connection:
+            return tuple(sorted(connection.scalars(select(episodes.c.policy).distinct())))
+
+    def spent(self, ids: Sequence[str]) -> dict[str, EpisodeSpent]:
+        """By whole id, the calls, tokens and cost of their model calls so far. Ids that are not stored are left out."""
+        parts = (decisions.c.model_calls, decisions.c.tokens_in, decisions.c.tokens_out, decisions.c.cost_usd)
+        with self._database.reading() as connection:
+            rows: Sequence[AnyRow] = connection.execute(
+                select(episodes.c.uuid, *map(func.sum, parts))
+                .outerjoin(decisions, decisions.c.episode_id == episodes.c.id)
+                .where(episodes.c.uuid.in_(ids))
+                .group_by(episodes.c.uuid)
+            ).all()
+        return {
+            uuid: EpisodeSpent(
+                int(calls or 0), None if sent is None else int(sent), None if read is None else int(read), cost
+            )
+            for uuid, calls, sent, read, cost in rows
+        }
+
+    def unlock_steps(self, ids: Iterable[str]) -> dict[str, dict[str, int]]:
+        """By whole id, the index of the step that first unlocked each achievement, in order.
+
+        An episode that unlocked nothing has an empty table; ids that are not stored are left out.
+        """
+        found: dict[str, dict[str, int]] = {}
+        for some in in_parts(ids):
+            with self._database.reading() as connection:
+                for uuid, name, step in connection.execute(
+                    select(episodes.c.uuid, episode_achievements.c.name, episode_achievements.c.step)
+                    .outerjoin(episode_achievements, episode_achievements.c.episode_id == episodes.c.id)
+                    .where(episodes.c.uuid.in_(some))
+                    .order_by(episode_achievements.c.step, episode_achievements.c.name)
+                ):
+                    steps = found.setdefault(uuid, {})
+                    if name is not None:
+                        steps[name] = step
+        return found
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Delete for good and give the space back; returns how many were deleted. Corrupt ones can be deleted too.
+
+        Runs without episodes go with them; whole ids that are gone already are skipped. Raises StoreError if one of
+        them is running: then nothing is deleted.
+        """
+        parts = tuple(in_parts(ids, _DELETED_AT_ONCE))
+        with self._database.reading() as connection:
+            for some in parts:
+                _refuse_running(_to_delete(connection, some))
+        deleted = 0
+        for some in parts:
+            with self._database.writing() as connection:
+                rows = _to_delete(connection, some)
+                _refuse_running(rows)  # a queued one may have been claimed since
+                deleted += _delete(connection, rows)
+        if deleted and self._database.is_sqlite:
+            _shrink(self._database)
+        return deleted
+
+    # --------------------------------------------------------------------------------------------------- one
+
+    def get(self, episode_id: str) -> EpisodeSummary:
+        """One episode without its decisions."""
+        with self._database.reading() as connection:
+            return _get(connection, episode_id)
+
+    def load(self, episode_id: str) -> Episode:
+        """The whole episode, equal to what was recorded."""
+        with self._database.reading() as connection:
+            summary = _get(connection, episode_id)
+            reader = EpisodeReader(connection, summary.id)
+            scenes = reader.all_scenes()
+            with as_store_corrupt(reader.name):
+                initial = reader.start_state(scenes[0]) if scenes else None
+            outcome = None
+            if summary.stop_reason is not None and summary.ended_at is not None:
+                outcome = Outcome(summary.stop_reason, summary.ended_at, summary.error)
+            return Episode(
+                id=summary.id,
+                run_id=summary.run_id,
+                spec=summary.spec,
+                initial=initial,
+                decisions=tuple(reader.decisions(scenes)),
+                started_at=summary.started_at or summary.created_at,
+                outcome=outcome,
+            )
+
+    def initial(self, episode_id: str) -> StateRecord | None:
+        """The world after reset; None before it, or if reset failed."""
+        with self._database.reading() as connection:
+            reader = EpisodeReader(connection, episode_id)
+            return next((reader.start_state(scene) for scene in reader.scenes(0, 1)), None)
+
+    def decisions(self, episode_id: str) -> tuple[DecisionSummary, ...]:
+        """All decisions in order, without their bulk."""
+        with self._database.reading() as connection:
+            key = episode_key(connection, episode_id)
+            rows = connection.execute(select(decisions).where(decisions.c.episode_id == key).order_by(decisions.c.idx))
+            return tuple(
+                typed(
+                    {
+                        **columns_of(row),
+                        "index": row.idx,
+                        "unlocked": row.unlocked.split() if row.unlocked else (),
+                        "actions": row.actions.split(),
+                    },
+                    DecisionSummary,
+                    f"Decision {row.idx} of episode {episode_id}",
+                )
+                for row in rows
+            )
+
+    def decision(self, episode_id: str, index: int) -> Decision:
+        """One whole decision. Raises UnknownEpisode if the episode has no decision of that index."""
+        with self._database.reading() as connection:
+            reader = EpisodeReader(connection, episode_id)
+            row = None
+            if 0 <= index <= _INT_MAX:
+                row = connection.execute(reader.rows.where(decisions.c.idx == index)).one_or_none()
+            if row is None:
+                raise UnknownEpisode(f"Episode {episode_id} has no decision {index}.{_sizes(connection, episode_id)}")
+            return reader.decision(row)
+
+    def decision_at_step(self, episode_id: str, step: int) -> int:
+        """The index of the decision that a step belongs to. Raises UnknownEpisode for a step that was not taken."""
+        with self._database.reading() as connection:
+            key = episode_key(connection, episode_id)
+            index: int | None = None
+            if 0 <= step <= _INT_MAX:
+                around = (decisions.c.step_start <= step, decisions.c.step_end > step)
+                index = connection.scalar(select(decisions.c.idx).where(decisions.c.episode_id == key, *around))
+            if index is None:
+                raise UnknownEpisode(f"Episode {episode_id} has no step {step}.{_sizes(connection, episode_id)}")
+            return index
+
+    def next_exchange(
+        self, episode_id: str, filter: ExchangeFilter = _ANY_MODEL_CALL, *, after: int = -1
+    ) -> Exchange | None:
+        """The first decision after that index that passes the filter, without its states; None at the end."""
+        with self._database.reading() as connection:
+            reader = EpisodeReader(connection, episode_id)
+            row = connection.execute(
+                reader.rows.where(decisions.c.idx > after, *_passes(filter)).order_by(decisions.c.idx).limit(1)
+            ).one_or_none()
+            return None if row is None else _exchange(reader, row)
+
+    def packed_scenes(self, episode_id: str) -> bytes:
+        """All scenes as one blob of `core.scenes`: that of the reset first, then one a step."""
+        with self._database.reading() as connection:
+            return EpisodeReader(connection, episode_id).packed_scenes()
+
+    def latest_scene(self, episode_id: str) -> Scene | None:
+        """The newest scene; None if nothing was recorded yet."""
+        with self._database.reading() as connection:
+            reader = EpisodeReader(connection, episode_id)
+            blob = connection.scalar(
+                select(scene_chunks.c.blob)
+                .where(scene_chunks.c.episode_id == reader.key)
+                .order_by(scene_chunks.c.first.desc())
+                .limit(1)
+            )
+            return None if blob is None else reader.unpacked(blob)[-1]
 
 
-def decision(connection: Connection, episode_id: str, index: int) -> Decision:
-    """One decision. Raises UnknownEpisode, InvalidInput."""
-    index = whole(index, "The number of a decision")
-    key = episode_key(connection, episode_id)
-    row = None
-    if 0 <= index <= _INT_MAX:
-        row = connection.execute(payloads(key).where(decisions.c.idx == index)).one_or_none()
-    if row is None:
-        raise UnknownEpisode(f"Episode {episode_id} has no decision {index}.{_how_many(connection, episode_id)}")
-    reader = PayloadReader.of(connection, key, episode_id)
-    payload = reader.payload(index, row.blob)
-    return _build(
-        reader,
-        row,
-        payload,
-        # The scene after step i stands at i + 1: the one of the reset comes first.
-        scenes=_scenes(connection, key, row.step_start + 1, row.step_end + 1, episode_id),
-        components=components_of(connection, reward_components.c.decision_id == row.id, reader.what)[row.id],
-        parts=parts_of(connection, key, payload, reader.what),
-    )
+def _get(connection: Connection, episode_id: str) -> EpisodeSummary:
+    found = summaries(connection, [episodes.c.id == episode_key(connection, episode_id)])
+    for corrupt in found.unreadable:
+        raise StoreCorrupt(corrupt.problem)
+    return found.rows[0]
 
 
-def decision_at_step(connection: Connection, episode_id: str, step: int) -> int:
-    """The index of the decision that a step belongs to. Raises UnknownEpisode, InvalidInput."""
-    step = whole(step, "The number of a step")
-    key = episode_key(connection, episode_id)
-    index: int | None = None
-    if 0 <= step <= _INT_MAX:
-        around = (decisions.c.step_start <= step, decisions.c.step_end > step)
-        index = connection.scalar(select(decisions.c.idx).where(decisions.c.episode_id == key, *around))
-    if index is None:
-        raise UnknownEpisode(f"Episode {episode_id} has no step {step}.{_how_many(connection, episode_id)}")
-    return index
-
-
-def load(connection: Connection, episode_id: str) -> Episode:
-    """The whole episode. Raises UnknownEpisode, StoreCorrupt."""
-    summary = one(connection, episode_id)
-    key = episode_key(connection, summary.id)
-    scenes = unpacked(packed_scenes(connection, summary.id), summary.id)
-    outcome = None
-    if summary.stop_reason is not None and summary.ended_at is not None:
-        outcome = Outcome(summary.stop_reason, summary.ended_at, summary.error)
-    return Episode(
-        id=summary.id,
-        run_id=summary.run_id,
-        spec=summary.spec,
-        initial=_initial(connection, key, f"Episode {summary.id}", lambda: scenes[0]),
-        decisions=tuple(read_decisions(connection, key, summary.id, scenes)),
-        started_at=summary.started_at or summary.created_at,
-        outcome=outcome,
-    )
-
-
-def read_decisions(connection: Connection, key: int, episode_id: str, scenes: Sequence[Scene]) -> Iterable[Decision]:
-    """All decisions in order. scenes: all of the episode, that of the reset first."""
-    reader = PayloadReader.of(connection, key, episode_id)
-    components = components_of(connection, decisions.c.episode_id == key, reader.what)
-    parts = _request_parts(connection, key, reader.what)
-    rows = connection.execute(payloads(key).order_by(decisions.c.idx)).all()
-    expected = connection.scalar(select(episodes.c.n_decisions).where(episodes.c.id == key))
-    if len(rows) != expected:
-        raise damaged(reader.what, LookupError(f"{len(rows)} decisions are stored, and it made {expected}"))
-    end = 0
-    for index, row in enumerate(rows):
-        with named(reader.what):
-            refuse_gap(row, index, end, reader.what)
-            its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
-        yield _build(reader, row, reader.payload(row.idx, row.blob), its_scenes, components[row.id], parts)
-        end = row.step_end
-
-
-def refuse_gap(row: AnyRow, index: int, step: int, what: str) -> None:
-    """Raises StoreCorrupt where a decision is not the one of that index, or does not begin with that step."""
-    if row.idx != index:
-        raise damaged(what, LookupError(f"its decision {index} is missing"))
-    if row.step_start != step or row.step_end < step:
-        raise damaged(what, LookupError(f"its decision {index} does not follow on {step} steps"))
-
-
-def packed_scenes(connection: Connection, episode_id: str) -> bytes:
-    """All scenes as one blob, that of the reset first."""
-    key = episode_key(connection, episode_id)
-    rows = connection.execute(
-        select(scene_chunks.c.blob).where(scene_chunks.c.episode_id == key).order_by(scene_chunks.c.first)
-    )
-    what = f"A part of the scenes of episode {episode_id}"
-    try:
-        return concat_packed(decompress(row.blob, what) for row in rows)
-    except InvalidInput as error:
-        raise StoreCorrupt(f"The scenes of episode {episode_id} cannot be read: {error}") from error
-
-
-def latest_scene(connection: Connection, episode_id: str) -> Scene | None:
-    """The newest scene, or None."""
-    key = episode_key(connection, episode_id)
-    blob = connection.scalar(
-        select(scene_chunks.c.blob)
-        .where(scene_chunks.c.episode_id == key)
-        .order_by(scene_chunks.c.first.desc())
-        .limit(1)
-    )
-    if blob is None:
-        return None
-    return unpacked(decompress(blob, f"The latest scenes of episode {episode_id}"), episode_id)[-1]
-
-
-def parts_of(connection: Connection, key: int, payload: Payload, what: str) -> dict[int, Any]:
-    """Those parts of requests that a decision refers to, of the thousands that its episode may have."""
-    spans = (span for ranges in payload.request_parts.values() for span in ranges)
-    numbers = sorted({number for span in spans for number in range(*span)})
-    parts: dict[int, Any] = {}
-    for some in in_parts(numbers):
-        parts |= _request_parts(connection, key, what, request_parts.c.idx.in_(some))
-    return parts
-
-
-def payloads(key: int) -> AnySelect:
-    """The decisions of an episode with their payloads (None where that is missing), unordered."""
-    names = ("id", "idx", "step_start", "step_end", "store_ms", "env_reward", "reward")
-    return (
-        select(*(decisions.c[name] for name in names), decision_payloads.c.blob)
-        .select_from(decisions)
-        .outerjoin(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)
-        .where(decisions.c.episode_id == key)
-    )
-
-
-def _build(
-    reader: PayloadReader,
-    row: AnyRow,
-    payload: Payload,
-    scenes: Sequence[Scene],
-    components: Sequence[RewardComponent],
-    parts: dict[int, Any],
-) -> Decision:
-    what = f"Decision {row.idx} of {reader.what}"
-    try:
-        return build_decision(
-            payload,
-            index=row.idx,
-            step_start=row.step_start,
-            layout=reader.layout,
-            scenes=scenes,
-            components=tuple(components),
-            store_ms=row.store_ms,
-            request_parts=parts,
-        )
-    except UNFIT as error:
-        raise StoreCorrupt(f"{what} does not fit together with its rewards, scenes or messages ({error}).") from error
-
-
-def _initial(connection: Connection, key: int, what: str, scene: Callable[[], Scene]) -> StateRecord | None:
-    blob = connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == key))
-    if blob is None:
-        return None
-    record = decode_start(blob, f"The start of {what}")
-    with named(f"The start of {what}"):
-        return start_state(record, scene())
-
-
-def components_of(
-    connection: Connection, condition: ColumnElement[bool], what: str
-) -> dict[int, list[RewardComponent]]:
-    """By decision key. Raises StoreCorrupt, which names `what`: the episode."""
-    query = (
-        select(reward_components, component_types.c.kind, component_types.c.name)
-        .outerjoin(component_types, component_types.c.id == reward_components.c.type_id)
-        .join(decisions, decisions.c.id == reward_components.c.decision_id)
-        .where(condition)
-        .order_by(reward_components.c.decision_id, reward_components.c.k)
-    )
-    found = defaultdict[int, list[RewardComponent]](list)
-    what = f"A part of a decision's reward in {what[:1].lower()}{what[1:]}"
-    with named(what):
-        rows = connection.execute(query).all()
-    for row in rows:
-        if row.k != len(found[row.decision_id]):
-            raise damaged(what, LookupError("it is missing"))
-        found[row.decision_id].append(typed(columns_of(row), RewardComponent, what))
-    return found
-
-
-def _request_parts(connection: Connection, key: int, what: str, *conditions: ColumnElement[bool]) -> dict[int, Any]:
-    rows = connection.execute(
-        select(request_parts.c.idx, request_parts.c.blob).where(request_parts.c.episode_id == key, *conditions)
-    )
-    what = f"A message of {what}"
-    return {row.idx: from_json(decompress(row.blob, what), object, what) for row in rows}
-
-
-def _scenes(connection: Connection, key: int, start: int, end: int, episode_id: str) -> tuple[Scene, ...]:
-    """The scenes at positions start to end (exclusive)."""
-    if start >= end:
-        return ()
-    rows = connection.execute(
-        select(scene_chunks.c.first, scene_chunks.c.blob)
-        .where(
-            scene_chunks.c.episode_id == key,
-            scene_chunks.c.first < end,
-            scene_chunks.c.first + scene_chunks.c.n > start,
-        )
-        .order_by(scene_chunks.c.first)
-    ).all()
-    what = f"A part of the scenes of episode {episode_id}"
-    found = [scene for row in rows for scene in unpacked(decompress(row.blob, what), episode_id)]
-    first = rows[0].first if rows else start
-    return tuple(found[start - first : end - first])
-
-
-def stored_layout(connection: Connection, key: int, what: str) -> Layout | None:
-    """The names of the episode's facts; None where it has not started."""
-    start = connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == key))
-    return None if start is None else decode_start(start, f"The start of {what}").layout
-
-
-def unpacked(blob: bytes, episode_id: str) -> tuple[Scene, ...]:
-    """The scenes of a blob. Raises StoreCorrupt."""
-    try:
-        return unpack_scenes(blob)
-    except InvalidInput as error:
-        raise StoreCorrupt(f"The scenes of episode {episode_id} cannot be read: {error}") from error
-
-
-def _how_many(connection: Connection, episode_id: str) -> str:
-    summary = one(connection, episode_id)
+def _sizes(connection: Connection, episode_id: str) -> str:
+    summary = _get(connection, episode_id)
     if not summary.n_decisions:
         return " Nothing of it was recorded."
     return f" It has {summary.n_decisions} decisions and {summary.n_steps} steps, which count from 0."
+
+
+def _passes(wanted: ExchangeFilter) -> Iterator[ColumnElement[bool]]:
+    if wanted.min_reward is not None:
+        yield decisions.c.reward >= wanted.min_reward
+    if wanted.models:
+        yield decisions.c.model.in_(wanted.models)
+    if wanted.with_model_call:
+        yield decisions.c.model.is_not(None)
+
+
+def _exchange(reader: EpisodeReader, row: AnyRow) -> Exchange:
+    payload = reader.payload(row)
+    with as_store_corrupt(f"Decision {row.idx} of {reader.name}"):
+        call = whole_call(payload, reader.parts_of(payload))
+    failed_as = payload.error.kind if payload.error else None
+    return Exchange(
+        index=row.idx,
+        observation=payload.observation,
+        tool_calls=payload.tool_calls,
+        model_call=call,
+        executed=tuple(step.action for step in payload.steps),
+        reward=row.reward,
+        env_reward=row.env_reward,
+        unlocked=payload.unlocked,
+        error_kind=call.error_kind if call else failed_as,
+        warning=payload.warning,
+        answered_s=payload.timing.agent_response_s,
+    )
+
+
+def _to_delete(connection: Connection, ids: Sequence[str]) -> Sequence[AnyRow]:
+    columns = (episodes.c.id, episodes.c.uuid, episodes.c.run_id, episodes.c.status)
+    return connection.execute(select(*columns).where(episodes.c.uuid.in_(ids))).all()
+
+
+def _refuse_running(rows: Sequence[AnyRow]) -> None:
+    for row in rows:
+        if row.status == EpisodeStatus.RUNNING.value:
+            raise StoreError(f"Episode {row.uuid} is still running. Stop it first, then delete it.")
+
+
+def _delete(connection: Connection, rows: Sequence[AnyRow]) -> int:
+    if not rows:
+        return 0
+    connection.execute(delete(episodes).where(episodes.c.id.in_([row.id for row in rows])))
+    has_episode = exists().where(episodes.c.run_id == runs.c.id)
+    connection.execute(delete(runs).where(runs.c.id.in_({row.run_id for row in rows}), ~has_episode))
+    connection.execute(update(store_meta).values(generation=store_meta.c.generation + 1))
+    return len(rows)
+
+
+def _shrink(database: Database) -> None:
+    """Give free pages back to the file system, a few at a time. (PostgreSQL's autovacuum does so by itself.)"""
+    with database.outside_transaction() as connection:
+        while (free := _pragma(connection, "freelist_count")) > 0:
+            # executescript runs it to its end; execute would free a single page.
+            connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+            if _pragma(connection, "freelist_count") >= free:
+                break
+        # Only a checkpoint makes the file itself shorter. Others may be reading: what cannot be done now is done later.
+        busy_timeout = _pragma(connection, "busy_timeout")
+        connection.execute("PRAGMA busy_timeout = 1000").close()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        connection.execute(f"PRAGMA busy_timeout = {busy_timeout}").close()
+
+
+def _pragma(connection: Any, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -158,12 +158,6 @@ def not_a_database(place: str) -> StoreCorrupt:
     return StoreCorrupt(_NOT_A_DATABASE_SENTENCE.format(place=place))
 
 
-def is_damaged_value(error: BaseException) -> bool:
-    """Whether a driver's error says that a value or its page is damaged: others beside it may still be read."""
-    primary = int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-    return primary == _CORRUPT or str(error).startswith(_NOT_UTF8)
-
-
 def is_busy(error: BaseException) -> bool:
     """Whether a driver's error only says that another connection holds the lock."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF in (_BUSY, _LOCKED)

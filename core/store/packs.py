@@ -61,10 +61,7 @@ def pack(facts: EpisodeFacts) -> bytes:
 
 
 def unpack(blob: bytes, what: str) -> EpisodeFacts | None:
-    """What `pack` was given; None for a blob of an older version. Raises StoreCorrupt, StoreTooNew.
-
-    Whether the facts are those of their episode is for `fitting.misfits` to say, for many at once.
-    """
+    """What `pack` was given; None for a blob of an older version. Raises StoreCorrupt, StoreTooNew."""
     data = decompress(blob, what)
     try:
         (length,) = _LENGTH.unpack_from(data)

@@ -1,27 +1,36 @@
-"""Connection profiles for models: an address, a model, and the name under which its key is found. Never a key."""
+"""`store.profiles`: connection profiles for models: a URL, a model, and the name of its key. Never a key."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
-from sqlalchemy import delete as delete_from
+from sqlalchemy import delete, insert, select
 
 from core.store.blobs import from_json, to_json
+from core.store.database import Database
+from core.store.rows import Listing, listing
 from core.store.tables import model_profiles
 from core.types import ModelProfile
 
 
-def all_of_them(connection: Connection) -> tuple[ModelProfile, ...]:
-    """Every profile, by name. Raises StoreCorrupt."""
-    rows = connection.execute(select(model_profiles).order_by(model_profiles.c.name))
-    return tuple([from_json(row.profile, ModelProfile, f"The profile {row.name}") for row in rows])
+class Profiles:
+    """Connection profiles, by name."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-def save(connection: Connection, profile: ModelProfile) -> None:
-    """Put a profile in the place of the one of its name."""
-    delete(connection, profile.name)
-    connection.execute(insert(model_profiles).values(name=profile.name, profile=to_json(profile)))
+    def all(self) -> Listing[ModelProfile]:
+        """Every profile, by name."""
+        columns = (model_profiles.c.name.label("uuid"), model_profiles.c.profile)
+        with self._database.reading() as connection:
+            rows = connection.execute(select(*columns).order_by(model_profiles.c.name)).all()
+        return listing(rows, "The profile", lambda row, name: from_json(row.profile, ModelProfile, name))
 
+    def save(self, profile: ModelProfile) -> None:
+        """Store a profile in place of the one of that name."""
+        with self._database.writing() as connection:
+            connection.execute(delete(model_profiles).where(model_profiles.c.name == profile.name))
+            connection.execute(insert(model_profiles).values(name=profile.name, profile=to_json(profile)))
 
-def delete(connection: Connection, name: str) -> None:
-    """Forget the profile of that name, if there is one."""
-    connection.execute(delete_from(model_profiles).where(model_profiles.c.name == name))
+    def delete(self, name: str) -> None:
+        """Delete a profile; episodes that were played with it keep their settings."""
+        with self._database.writing() as connection:
+            connection.execute(delete(model_profiles).where(model_profiles.c.name == name))

@@ -1,4 +1,4 @@
-"""The queue of episodes: claiming, signs of life, stopping, and what becomes of those whose worker died."""
+"""`store.queue`: queued episodes are claimed, give signs of life, and are stopped or interrupted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement, Connection, select, update
 
 from core.errors import InvalidInput, StoreCorrupt
 from core.store.blobs import to_json
-from core.store.ids import episode_key, run_key
+from core.store.database import Database
+from core.store.rows import episode_key, run_key
 from core.store.specs import read_spec
 from core.store.tables import AnyRow, episodes, reward_configs, runs
 from core.types import EpisodeError, EpisodeStatus, QueuedEpisode, StopReason
@@ -19,100 +20,109 @@ _QUEUED = episodes.c.status == EpisodeStatus.QUEUED.value
 _RUNNING = episodes.c.status == EpisodeStatus.RUNNING.value
 
 
-def claim_next(connection: Connection, worker: str, run_id: str | None) -> tuple[str, QueuedEpisode] | None:
-    """Make the oldest queued episode running and this worker's. Raises UnknownEpisode for an unknown run.
+class Queue:
+    """Episodes between launch and end. What its methods raise beside what they say: see `TraceStore`."""
 
-    One that cannot be read is ended with the reason, so that it does not stand in the way of those behind it.
-    """
-    query = select(episodes.c.id, episodes.c.uuid).where(_QUEUED).order_by(episodes.c.id).limit(1)
-    if run_id is not None:
-        query = query.where(episodes.c.run_id == run_key(connection, run_id))
-    while waiting := connection.execute(query.with_for_update(skip_locked=True)).one_or_none():
-        try:
-            claimed = _read(connection, waiting.id, waiting.uuid)
-        except StoreCorrupt as error:
-            ended = _end(StopReason.INTERRUPTED, EpisodeError("unreadable", str(error)))
-            connection.execute(update(episodes).where(episodes.c.id == waiting.id).values(**ended))
-            continue
-        now = datetime.now(UTC)
-        running = {"status": EpisodeStatus.RUNNING.value, "worker": worker, "started_at": now, "heartbeat_at": now}
-        connection.execute(update(episodes).where(episodes.c.id == waiting.id).values(**running))
-        return claimed
-    return None
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim_next(self, *, worker: str, run_id: str | None = None) -> tuple[str, QueuedEpisode] | None:
+        """Mark the oldest queued episode as running on `worker`: (run id, episode), or None if none is queued.
+
+        A corrupt one is interrupted with the reason, so that it does not block those behind it. Raises UnknownEpisode.
+        """
+        query = (
+            select(episodes.c.id, episodes.c.uuid, episodes.c.spec, episodes.c.group_index, reward_configs.c.config)
+            .add_columns(runs.c.uuid.label("run"))
+            .join(runs, runs.c.id == episodes.c.run_id)
+            .join(reward_configs, reward_configs.c.hash == episodes.c.config_hash)
+            .where(_QUEUED)
+            .order_by(episodes.c.id)
+            .limit(1)
+            .with_for_update(skip_locked=True, of=episodes)
+        )
+        with self._database.writing() as connection:
+            if run_id is not None:
+                query = query.where(episodes.c.run_id == run_key(connection, run_id))
+            while row := connection.execute(query).one_or_none():
+                here = update(episodes).where(episodes.c.id == row.id)
+                try:
+                    spec = read_spec(row.spec, row.config, f"Episode {row.uuid}")
+                except StoreCorrupt as error:
+                    ended = _end(StopReason.INTERRUPTED, EpisodeError("unreadable", str(error)))
+                    connection.execute(here.values(**ended))
+                    continue
+                now = datetime.now(UTC)
+                connection.execute(
+                    here.values(status=EpisodeStatus.RUNNING.value, worker=worker, started_at=now, heartbeat_at=now)
+                )
+                return row.run, QueuedEpisode(row.uuid, spec, row.group_index)
+        return None
+
+    def heartbeat(self, episode_id: str) -> None:
+        """Store that the episode's worker is alive now. Does nothing if the episode is over."""
+        here = (episodes.c.uuid == episode_id) & _RUNNING
+        with self._database.writing() as connection:
+            connection.execute(update(episodes).where(here).values(heartbeat_at=datetime.now(UTC)))
+
+    def request_stop(self, *, episode_id: str | None = None, run_id: str | None = None) -> int:
+        """Stop one episode or all of a run; returns how many. Raises UnknownEpisode, InvalidInput.
+
+        Queued ones are aborted at once; running ones get a flag that their worker looks at.
+        """
+        if (episode_id is None) == (run_id is None):
+            raise InvalidInput("Give either an episode_id or a run_id to stop.")
+        aborted = _end(StopReason.ABORTED, EpisodeError("aborted", "Stopped before it started."))
+        with self._database.writing() as connection:
+            chosen: ColumnElement[bool]
+            if episode_id is not None:
+                chosen = episodes.c.id == episode_key(connection, episode_id)
+            else:
+                chosen = episodes.c.run_id == run_key(connection, run_id or "")
+            queued = update(episodes).where(chosen, _QUEUED).values(stop_requested=True, **aborted)
+            running = update(episodes).where(chosen, _RUNNING).values(stop_requested=True)
+            return connection.execute(queued).rowcount + connection.execute(running).rowcount
+
+    def stop_requested(self, episode_id: str) -> bool:
+        """Whether its worker should stop: a stop was requested, or the episode is over or deleted."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                select(episodes.c.stop_requested, episodes.c.status).where(episodes.c.uuid == episode_id)
+            ).one_or_none()
+        return row is None or row.stop_requested or row.status != EpisodeStatus.RUNNING.value
+
+    def interrupt_stale(self, *, older_than_s: float = 15.0) -> tuple[str, ...]:
+        """End running episodes without a heartbeat for that long as interrupted; returns their ids."""
+        with self._database.reading() as connection:  # most calls find none, and need no write lock
+            if not _stale(connection, older_than_s):
+                return ()
+        interrupted: list[str] = []
+        with self._database.writing() as connection:
+            for row in _stale(connection, older_than_s):
+                worker = f"Its worker ({row.worker})" if row.worker else "Its worker"
+                detail = (
+                    f"{worker} gave no sign of life after {row.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC. "
+                    "What had been recorded until then is kept."
+                )
+                unchanged = episodes.c.heartbeat_at == row.heartbeat_at  # a late sign of life wins
+                ended = _end(StopReason.INTERRUPTED, EpisodeError("interrupted", detail))
+                here = update(episodes).where(episodes.c.id == row.id, _RUNNING, unchanged).values(**ended)
+                if connection.execute(here).rowcount:
+                    interrupted.append(row.uuid)
+        return tuple(interrupted)
+
+    def interrupt(self, episode_id: str, detail: str) -> bool:
+        """End a running episode as interrupted. False if it was not running. Raises UnknownEpisode."""
+        ended = _end(StopReason.INTERRUPTED, EpisodeError("interrupted", detail))
+        with self._database.writing() as connection:
+            here = (episodes.c.id == episode_key(connection, episode_id)) & _RUNNING
+            return bool(connection.execute(update(episodes).where(here).values(**ended)).rowcount)
 
 
-def _read(connection: Connection, key: int, episode_id: str) -> tuple[str, QueuedEpisode]:
-    row = connection.execute(
-        select(episodes.c.spec, episodes.c.group_index, reward_configs.c.config, runs.c.uuid.label("run"))
-        .join(runs, runs.c.id == episodes.c.run_id)
-        .join(reward_configs, reward_configs.c.hash == episodes.c.config_hash)
-        .where(episodes.c.id == key)
-    ).one_or_none()
-    if row is None:
-        raise StoreCorrupt(f"Episode {episode_id} is stored without its run or its reward configuration. Delete it.")
-    spec = read_spec(row.spec, row.config, f"Episode {episode_id}")
-    return row.run, QueuedEpisode(episode_id, spec, row.group_index)
-
-
-def heartbeat(connection: Connection, episode_id: str) -> None:
-    """Write the moment of a sign of life."""
-    here = (episodes.c.uuid == episode_id) & _RUNNING
-    connection.execute(update(episodes).where(here).values(heartbeat_at=datetime.now(UTC)))
-
-
-def request_stop(connection: Connection, episode_id: str | None, run_id: str | None) -> int:
-    """Abort what is queued, flag what is running; how many that was. Raises UnknownEpisode, InvalidInput."""
-    if (episode_id is None) == (run_id is None):
-        raise InvalidInput("What is to stop is not said; give either an episode_id or a run_id.")
-    chosen: ColumnElement[bool]
-    if episode_id is not None:
-        chosen = episodes.c.id == episode_key(connection, episode_id)
-    else:
-        chosen = episodes.c.run_id == run_key(connection, run_id or "")
-    aborted = _end(StopReason.ABORTED, EpisodeError("aborted", "It was stopped before a worker began with it."))
-    return (
-        connection.execute(update(episodes).where(chosen, _QUEUED).values(stop_requested=True, **aborted)).rowcount
-        + connection.execute(update(episodes).where(chosen, _RUNNING).values(stop_requested=True)).rowcount
-    )
-
-
-def stop_requested(connection: Connection, episode_id: str) -> bool:
-    """Whether the episode's worker should stop."""
-    row = connection.execute(
-        select(episodes.c.stop_requested, episodes.c.status).where(episodes.c.uuid == episode_id)
-    ).one_or_none()
-    return row is None or row.stop_requested or row.status != EpisodeStatus.RUNNING.value
-
-
-def stale(connection: Connection, older_than_s: float) -> Sequence[AnyRow]:
-    """Running episodes (id, uuid, worker, heartbeat_at) without a sign of life for that long."""
+def _stale(connection: Connection, older_than_s: float) -> Sequence[AnyRow]:
     oldest = datetime.now(UTC) - timedelta(seconds=older_than_s)
     columns = (episodes.c.id, episodes.c.uuid, episodes.c.worker, episodes.c.heartbeat_at)
     return connection.execute(select(*columns).where(_RUNNING, episodes.c.heartbeat_at < oldest)).all()
-
-
-def interrupt_stale(connection: Connection, older_than_s: float) -> tuple[str, ...]:
-    """End the stale ones as interrupted; their ids."""
-    interrupted: list[str] = []
-    for row in stale(connection, older_than_s):
-        worker = f"Its worker ({row.worker})" if row.worker else "Its worker"
-        detail = (
-            f"{worker} gave no sign of life after {row.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC. "
-            "What had been recorded until then is kept."
-        )
-        unchanged = episodes.c.heartbeat_at == row.heartbeat_at  # a late sign of life wins
-        ended = _end(StopReason.INTERRUPTED, EpisodeError("interrupted", detail))
-        here = update(episodes).where(episodes.c.id == row.id, _RUNNING, unchanged).values(**ended)
-        if connection.execute(here).rowcount:
-            interrupted.append(row.uuid)
-    return tuple(interrupted)
-
-
-def interrupt(connection: Connection, episode_id: str, detail: str) -> bool:
-    """End a running episode as interrupted. Raises UnknownEpisode."""
-    here = (episodes.c.id == episode_key(connection, episode_id)) & _RUNNING
-    ended = _end(StopReason.INTERRUPTED, EpisodeError("interrupted", detail))
-    return bool(connection.execute(update(episodes).where(here).values(**ended)).rowcount)
 
 
 def _end(reason: StopReason, error: EpisodeError) -> dict[str, Any]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Update, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, delete, exists, insert, select, update
 
 from core.errors import InvalidInput, StoreError, UnknownEpisode
-from core.store.arguments import is_finite
 from core.store.blobs import Dictionary, compress, decompress, to_json
 from core.store.codec import encode_decision, encode_start
-from core.store.damage import as_stored, decoded
 from core.store.database import Database
-from core.store.episodes import packed_scenes, read_decisions, stored_layout, unpacked
-from core.store.ids import episode_key
+from core.store.episode_reader import EpisodeReader
 from core.store.packs import pack
 from core.store.progress import CHUNK_SCENES, Progress, Tail, tail_of
+from core.store.rows import episode_key
 from core.store.specs import insert_ignoring
 from core.store.tables import (
     AnyRow,
-    AnySelect,
     PlainText,
     component_types,
     decision_payloads,
@@ -148,7 +146,7 @@ class EpisodeRecorder:
             "error": None if outcome.error is None else to_json(outcome.error),
         }
         tail = self._progress.tail
-        facts = self._packed(outcome)
+        facts = pack(self._progress.facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
         with self._database.writing() as connection:
             if not self._change(connection, _HERE.values(**ended)):
                 self._accept_if_ended_as(connection, outcome)
@@ -156,8 +154,7 @@ class EpisodeRecorder:
             self._save_store_ms(connection)
             if len(tail.packed) > 1:
                 self._merge(connection, tail)
-            if facts is not None:
-                connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
+            connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
 
     # ------------------------------------------------------------------------------------- before the transaction
 
@@ -170,13 +167,10 @@ class EpisodeRecorder:
                 f"{progress.n_decisions} decisions and {progress.n_steps} steps of episode {self._id}."
             )
         if wrong := _not_finite(decision):
-            raise self._refused_reward(decision, wrong)
-
-    def _refused_reward(self, decision: Decision, wrong: str) -> InvalidInput:
-        return InvalidInput(
-            f"Decision {decision.index} of episode {self._id} earned a reward that is not a finite number: {wrong}. "
-            "Look at the reward strategy and its weights."
-        )
+            raise InvalidInput(
+                f"Decision {decision.index} of episode {self._id} earned a reward that is not a finite number: "
+                f"{wrong}. Look at the reward strategy and its weights."
+            )
 
     def _prepare(self, decision: Decision) -> _Prepared:
         progress = self._progress
@@ -186,12 +180,8 @@ class EpisodeRecorder:
         text = encode_decision(decision, progress.layout, (request, places))
         own = tail_of(progress.tail.end, [step.state.scene for step in decision.steps])
         tail = progress.tail.followed_by(own)
-        try:
-            counters = progress.counters_with(decision)
-        except OverflowError as error:
-            raise self._refused_reward(decision, "with it the return is too large for one") from error
         return _Prepared(
-            counters=counters,
+            counters=progress.counters_with(decision),
             row=_decision_row(decision, progress.n_steps),
             text=text,
             blob=compress(text, progress.dictionary),
@@ -200,13 +190,6 @@ class EpisodeRecorder:
             scenes=own,
             tail=tail,
         )
-
-    def _packed(self, outcome: Outcome) -> bytes | None:
-        """The facts of all decisions. None where a column cannot hold one of them: the episode ends all the same."""
-        try:
-            return pack(self._progress.facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
-        except OverflowError:
-            return None
 
     # ------------------------------------------------------------------------------------- within the transaction
 
@@ -295,20 +278,14 @@ class EpisodeRecorder:
 
 
 def _stored_progress(connection: Connection, key: int, episode_id: str) -> Progress:
-    progress = Progress(layout=stored_layout(connection, key, f"Episode {episode_id}"))
+    reader = EpisodeReader(connection, episode_id, key)
+    progress = Progress(layout=reader.layout)
     if progress.layout is None:
         return progress
-    scenes = unpacked(packed_scenes(connection, episode_id), episode_id)
-    for decision in read_decisions(connection, key, episode_id, scenes):
+    for decision in reader.decisions(reader.all_scenes()):
         progress.add(decision)
     progress.tail = _stored_tail(connection, key)
-    first = connection.scalar(
-        select(decision_payloads.c.blob)
-        .join(decisions, decisions.c.id == decision_payloads.c.decision_id)
-        .where(decisions.c.episode_id == key, decisions.c.idx == 0)
-    )
-    if first is not None:
-        progress.dictionary = Dictionary(decompress(first, f"Decision 0 of episode {episode_id}"))
+    progress.dictionary = reader.dictionary
     for row in connection.execute(select(request_parts).where(request_parts.c.episode_id == key)):
         progress.request_parts.known(row.idx, decompress(row.blob, f"A message of episode {episode_id}"))
     return progress
@@ -326,19 +303,16 @@ def _stored_tail(connection: Connection, key: int) -> Tail:
 
 
 def _not_finite(decision: Decision) -> str:
-    """Which of the numbers of its reward is not finite, as the end of a sentence; an empty text where all are."""
+    """Which of the numbers of its reward is not finite, as the end of a sentence; an empty text if all are."""
     for component in decision.reward.components:
         for name in ("delta", "weight", "value"):
-            if not is_finite(value := getattr(component, name)):
-                return f"the {name} of {quoted(component.name)} is {quoted(value)}"
+            if not math.isfinite(value := getattr(component, name)):
+                return f"the {name} of {quoted(component.name)} is {value}"
     for step in decision.steps:
-        if not is_finite(step.env_reward):
-            return f"the environment paid {quoted(step.env_reward)} for step {step.index}"
-    try:
-        sums = {"lambda": decision.reward.effective_lambda, "it": decision.reward.total, "the sum": decision.env_reward}
-    except OverflowError:  # of finite parts
-        return "the sum of its parts is too large for one"
-    return next((f"{name} is {quoted(value)}" for name, value in sums.items() if not is_finite(value)), "")
+        if not math.isfinite(step.env_reward):
+            return f"the environment paid {step.env_reward} for step {step.index}"
+    sums = {"lambda": decision.reward.effective_lambda, "it": decision.reward.total, "the sum": decision.env_reward}
+    return next((f"{name} is {value}" for name, value in sums.items() if not math.isfinite(value)), "")
 
 
 def _types_for(connection: Connection, components: Sequence[RewardComponent], known: ComponentTypes) -> ComponentTypes:
@@ -348,12 +322,7 @@ def _types_for(connection: Connection, components: Sequence[RewardComponent], kn
         return known
     rows = [{"kind": kind, "name": name} for kind, name in missing]
     connection.execute(insert_ignoring(connection, component_types), rows)
-    # One that is no text any more, which the others must not wait for, was just stored anew if it is missing.
-    columns = (as_stored(connection, component_types.c[name]) for name in ("kind", "name"))
-    query: AnySelect = select(component_types.c.id, *columns)
-    if connection.dialect.name == "sqlite":
-        query = query.where(*(func.typeof(component_types.c[name]) == "text" for name in ("kind", "name")))
-    return {(decoded(kind), decoded(name)): key for key, kind, name in connection.execute(query)}
+    return {(row.kind, row.name): row.id for row in connection.execute(select(component_types))}
 
 
 def _type_of(component: RewardComponent) -> tuple[str, str]:

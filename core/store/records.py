@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from core.store.rows import Listing
 from core.types import (
     EpisodeError,
     EpisodeSpec,
@@ -68,23 +69,10 @@ class EpisodeSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An episode or a run that is damaged, and why it cannot be read, in a sentence."""
+class EpisodePage(Listing[EpisodeSummary]):
+    """A page of a list; `next_cursor` asks for the following one and is None on the last."""
 
-    id: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodePage:
-    """A page of a list; `next_cursor` asks for the following one and is None on the last.
-
-    unreadable: episodes that belong on this page and are damaged; `rows` are the others.
-    """
-
-    rows: tuple[EpisodeSummary, ...]
-    next_cursor: str | None
-    unreadable: tuple[Unreadable, ...] = ()
+    next_cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +148,6 @@ class SavedReward:
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadableReward:
-    """A saved configuration that is damaged, by the name it is stored under, and why, in a sentence."""
-
-    name: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
 class ExchangeFilter:
     """Which decisions of an episode to read as exchanges. None or an empty tuple leaves that property free.
 
@@ -207,10 +187,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One launch and how many of its episodes stand where. Statuses that none has are absent from `counts`.
-
-    n_episodes: all of them, also those whose status is damaged, which `counts` leaves out.
-    """
+    """One run. counts: how many of its episodes have which status; statuses that no episode has are absent."""
 
     id: str
     name: str

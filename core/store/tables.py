@@ -45,18 +45,16 @@ class UtcTime(TypeDecorator[datetime]):
         return None if value is None else self.to_microseconds(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        """To a datetime in UTC."""
-        return None if value is None else self.from_microseconds(value)
+        """To a datetime in UTC; anything else stays, so that reading its row reports it and not the whole query."""
+        try:
+            return None if value is None else _EPOCH + timedelta(microseconds=value)
+        except (TypeError, OverflowError):
+            return value
 
     @staticmethod
     def to_microseconds(moment: datetime) -> int:
         """Whole microseconds since 1970."""
         return (moment - _EPOCH) // timedelta(microseconds=1)
-
-    @staticmethod
-    def from_microseconds(microseconds: int) -> datetime:
-        """The moment in UTC. Raises OverflowError beyond the calendar."""
-        return _EPOCH + timedelta(microseconds=microseconds)
 
 
 class PlainText(TypeDecorator[str]):

@@ -48,7 +48,7 @@ def wait_for(condition: Callable[[], bool], sentence: str) -> None:
 
 
 def newest(store: TraceStore) -> EpisodeSummary:
-    return store.episodes(EpisodeFilter(), limit=1).rows[0]
+    return store.episodes.page(EpisodeFilter(), limit=1).rows[0]
 
 
 def test_an_empty_dashboard_offers_samples(open_page: OpenPage, dashboard: Dashboard):
@@ -64,7 +64,7 @@ def test_a_scripted_episode_on_seed_42_is_launched_and_seen_to_finish(
     page = open_page()
     run_id = launch(page, dashboard, seeds=42, policy="scripted", max_steps=120)
     expect(page.get_by_text("1 / 1")).to_be_visible(timeout=WAIT_MS)
-    (row,) = stored.run_episodes(run_id)
+    (row,) = stored.runs.episodes(run_id).rows
     assert (row.seed, row.policy, row.status) == (42, "scripted", EpisodeStatus.COMPLETED)
     assert row.n_steps > 0
     assert row.achievements
@@ -87,7 +87,7 @@ def test_it_is_replayed_with_keys(open_page: OpenPage, dashboard: Dashboard, sto
         expect(canvas).to_have_attribute("data-step", str(frame))
     page.keyboard.press("Home")
     page.keyboard.press("u")
-    first_unlock = min(stored.load_episode(row.id).unlock_steps.values()) + 1
+    first_unlock = min(stored.episodes.load(row.id).unlock_steps.values()) + 1
     expect(canvas).to_have_attribute("data-step", str(first_unlock))
 
 
@@ -148,7 +148,7 @@ def test_why_a_decision_earned_what_it_earned_is_on_the_page(
     open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
 ):
     row = newest(stored)
-    paid = next(d for d in stored.load_episode(row.id).decisions if d.reward.total)
+    paid = next(d for d in stored.episodes.load(row.id).decisions if d.reward.total)
     page = open_page(height=1400)
     page.goto(f"{dashboard.url}/episode?id={row.id}&step={paid.steps[-1].index + 1}&tab=reward")
     settle(page, player=True)
@@ -158,17 +158,17 @@ def test_why_a_decision_earned_what_it_earned_is_on_the_page(
 def test_a_running_episode_is_stopped(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
     page = open_page()
     run_id = launch(page, dashboard, seeds="3", policy="scripted", max_steps=10000, max_decisions=10000)
-    wait_for(lambda: stored.run_episodes(run_id)[0].n_steps > 0, "The episode never made a step.")
+    wait_for(lambda: stored.runs.episodes(run_id).rows[0].n_steps > 0, "The episode never made a step.")
     page.get_by_role("button", name="Stop all").click()
-    wait_for(lambda: stored.run_episodes(run_id)[0].status.is_over, "The episode was never stopped.")
-    (row,) = stored.run_episodes(run_id)
+    wait_for(lambda: stored.runs.episodes(run_id).rows[0].status.is_over, "The episode was never stopped.")
+    (row,) = stored.runs.episodes(run_id).rows
     assert row.status is EpisodeStatus.ABORTED
     assert row.n_steps > 0
     expect(page.get_by_text("aborted").first).to_be_visible(timeout=WAIT_MS)
 
 
 def test_everything_is_found_again_after_a_restart(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
-    before = stored.totals()
+    before = stored.episodes.totals()
     dashboard.stop()
     dashboard.start()
     page = open_page()
@@ -197,7 +197,7 @@ def test_pictures_of_every_page_are_kept(
     stored: TraceStore,
     take_screenshot: Callable[[Page, str], Path],
 ):
-    finished = stored.episodes(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,)), limit=1).rows[0]
+    finished = stored.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,)), limit=1).rows[0]
     addresses = {
         "traces": "/",
         "launch": "/launch",
@@ -222,7 +222,7 @@ def test_deleting_asks_first_and_then_the_episode_is_gone(
     open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
 ):
     row = newest(stored)
-    before = stored.totals().episodes
+    before = stored.episodes.totals().episodes
     page = open_page(width=1440)
     page.goto(dashboard.url)
     settle(page)
@@ -231,10 +231,10 @@ def test_deleting_asks_first_and_then_the_episode_is_gone(
     _tick_the_first(table)
     page.get_by_role("button", name="Delete 1").click()
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
-    assert stored.totals().episodes == before
+    assert stored.episodes.totals().episodes == before
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
-    wait_for(lambda: stored.totals().episodes == before - 1, "The episode was not deleted.")
-    assert row.id not in [entry.id for entry in stored.episodes().rows]
+    wait_for(lambda: stored.episodes.totals().episodes == before - 1, "The episode was not deleted.")
+    assert row.id not in [entry.id for entry in stored.episodes.page().rows]
 
 
 def test_a_download_of_an_episode_that_is_gone_is_a_sentence(
@@ -249,7 +249,7 @@ def test_a_download_of_an_episode_that_is_gone_is_a_sentence(
     _tick_the_first(table)
     download = page.get_by_role("button", name="Download JSON")
     expect(download).to_be_visible(timeout=WAIT_MS)
-    stored.delete_episodes([row.id])
+    stored.episodes.delete([row.id])
     download.click()
     expect(page.get_by_text("has been deleted meanwhile")).to_be_visible(timeout=WAIT_MS)
 

@@ -25,8 +25,8 @@ def address(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
     """Where the page of a recorded episode is served."""
     folder = tmp_path_factory.mktemp("episode")
     with TraceStore.from_settings(Settings(folder, None, 1)) as store:
-        store.create_run(Run("b" * 32, datetime.now(UTC), (QueuedEpisode(EPISODE, SPEC),), name="A run"))
-        store.claim_next(worker="tests")
+        store.runs.create(Run("b" * 32, datetime.now(UTC), (QueuedEpisode(EPISODE, SPEC),), name="A run"))
+        store.queue.claim_next(worker="tests")
         run_rollout(SPEC, episode_id=EPISODE, run_id="b" * 32, recorder_for=lambda entry: store.recorder(entry.id))
     with Dashboard(folder) as dashboard:
         yield f"{dashboard.url}/episode?id={EPISODE}&step=20"

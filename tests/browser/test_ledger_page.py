@@ -37,8 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
     path = tmp_path_factory.mktemp("ledger")
     with TraceStore.from_settings(Settings(path, None, 1)) as store:
         queued = (QueuedEpisode(EPISODE, SPEC), QueuedEpisode(TAMPERED, SPEC))
-        store.create_run(Run("c" * 32, datetime.now(UTC), queued))
-        while claimed := store.claim_next(worker="tests"):
+        store.runs.create(Run("c" * 32, datetime.now(UTC), queued))
+        while claimed := store.queue.claim_next(worker="tests"):
             its_id = claimed[1].id
             run_rollout(SPEC, episode_id=its_id, run_id="c" * 32, recorder_for=lambda entry: store.recorder(entry.id))
         with store._database.writing() as connection:
@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
 @pytest.fixture(scope="module")
 def decisions(folder: Path) -> tuple[DecisionSummary, ...]:
     with TraceStore.from_settings(Settings(folder, None, 1)) as store:
-        return store.decisions(EPISODE)
+        return store.episodes.decisions(EPISODE)
 
 
 @pytest.fixture(scope="module")

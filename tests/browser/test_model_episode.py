@@ -48,7 +48,7 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser, server
 
 def newest(dashboard: Dashboard) -> EpisodeSummary:
     with TraceStore.from_settings(Settings(dashboard.data_dir, None, 1)) as store:
-        return store.episodes(EpisodeFilter(), limit=1).rows[0]
+        return store.episodes.page(EpisodeFilter(), limit=1).rows[0]
 
 
 def box_of(locator: Locator) -> FloatRect:
@@ -169,9 +169,9 @@ def test_no_line_of_the_local_view_is_broken(
 
 def test_the_key_is_nowhere_in_what_is_stored(dashboard: Dashboard, server: ModelServer):
     with TraceStore.from_settings(Settings(dashboard.data_dir, None, 1)) as store:
-        (row,) = store.episodes(EpisodeFilter(), limit=1).rows
+        (row,) = store.episodes.page(EpisodeFilter(), limit=1).rows
         assert row.status is EpisodeStatus.COMPLETED and row.n_decisions == DECISIONS
-        assert KEY not in str(store.load_episode(row.id)) + json.dumps(store.run(row.run_id).config)
+        assert KEY not in str(store.episodes.load(row.id)) + json.dumps(store.runs.get(row.run_id).config)
     logs = [path for path in Path(dashboard.data_dir).rglob("*.log")]
     assert not any(KEY in path.read_text(errors="replace") for path in logs)
 

@@ -97,7 +97,7 @@ def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: i
     expect(lab.get_by_text(f"Saved as “{name}”.")).to_be_visible(timeout=WAIT_MS)
     expect(popover).to_be_hidden()
     with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        (saved,) = [each for each in store.saved_rewards() if each.name == name]
+        (saved,) = [each for each in store.rewards.saved().rows if each.name == name]
     weights = saved.config.achievement_count_weights
     assert 7.0 in weights.values(), weights
     settle(lab)
@@ -120,7 +120,7 @@ def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
     open_page: OpenPage, stored: Dashboard, folder: Path, gap_ms: int
 ):
     with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        before = {run.id for run in store.runs()}
+        before = {run.id for run in store.runs.newest().rows}
     page = open_page(width=1440, height=1600)
     page.goto(f"{stored.url}/launch?play=3&max_steps=5")
     launch = page.get_by_role("button", name=re.compile("^Launch 1 episode"))
@@ -136,6 +136,6 @@ def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
     launch.click()
     page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
     with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        (run,) = [run for run in store.runs() if run.id not in before]
-        (row,) = store.run_episodes(run.id)
+        (run,) = [run for run in store.runs.newest().rows if run.id not in before]
+        (row,) = store.runs.episodes(run.id).rows
     assert row.spec.reward.achievement_count_weights["collect_coal"] == 7.0

@@ -23,7 +23,7 @@ def settings(tmp_path: Path) -> Settings:
 def store(settings: Settings) -> Iterator[TraceStore]:
     with TraceStore.from_settings(settings) as store:
         yield store
-        for run in store.runs(limit=1_000):
+        for run in store.runs.newest(limit=1_000).rows:
             jobs.stop(store, run_id=run.id)
         wait_for("every worker's end", lambda: all(map(is_free, known_slot_paths(settings))))
 

@@ -47,7 +47,7 @@ def start_launcher(settings: Settings) -> subprocess.Popen[str]:
 
 
 def running(store: TraceStore) -> int:
-    return len(store.episodes(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows)
+    return len(store.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows)
 
 
 def test_launched_episodes_are_played_to_their_end(store: TraceStore, settings: Settings):
@@ -57,12 +57,12 @@ def test_launched_episodes_are_played_to_their_end(store: TraceStore, settings: 
     assert [episode.id for episode in episodes] == [episode.id for episode in run.episodes]
     assert {episode.status for episode in episodes} == {EpisodeStatus.COMPLETED}
     assert all(episode.n_steps == 12 for episode in episodes)
-    assert store.load_episode(episodes[0].id).length == 12
+    assert store.episodes.load(episodes[0].id).length == 12
 
 
 def test_the_same_launch_twice_is_refused_and_starts_nothing(store: TraceStore, settings: Settings):
     run = run_of(short())
-    store.create_run(run)
+    store.runs.create(run)
     with pytest.raises(DuplicateId):
         jobs.launch(store, settings, run)
     assert known_slot_paths(settings) == ()
@@ -70,14 +70,14 @@ def test_the_same_launch_twice_is_refused_and_starts_nothing(store: TraceStore, 
 
 def test_no_more_workers_than_the_setting_and_none_without_need(store: TraceStore, settings: Settings):
     assert jobs.ensure_workers(store, settings) == 0
-    store.create_run(run_of(endless(4)))
+    store.runs.create(run_of(endless(4)))
     assert jobs.ensure_workers(store, settings) == 1
     assert jobs.ensure_workers(store, settings) == 0, "the one on its way will take it"
-    store.create_run(run_of(endless(5), endless(6)))
+    store.runs.create(run_of(endless(5), endless(6)))
     assert jobs.ensure_workers(store, settings) == 1
     wait_for("two running episodes", lambda: running(store) == 2)
     assert jobs.ensure_workers(store, settings) == 0
-    assert store.totals().queued == 1
+    assert store.episodes.totals().queued == 1
 
 
 def test_workers_need_no_parent_and_two_launchers_share_the_slots(store: TraceStore, settings: Settings):
@@ -85,12 +85,12 @@ def test_workers_need_no_parent_and_two_launchers_share_the_slots(store: TraceSt
     run_ids = [launcher.communicate()[0].strip() for launcher in launchers]
     assert [launcher.returncode for launcher in launchers] == [0, 0]
     most = 0
-    while not all(e.status.is_over for run_id in run_ids for e in store.run_episodes(run_id)):
+    while not all(e.status.is_over for run_id in run_ids for e in store.runs.episodes(run_id).rows):
         most = max(most, running(store))
         time.sleep(0.01)
     assert 1 <= most <= settings.max_workers
     for run_id in run_ids:
-        assert {e.status for e in store.run_episodes(run_id)} == {EpisodeStatus.COMPLETED}
+        assert {e.status for e in store.runs.episodes(run_id).rows} == {EpisodeStatus.COMPLETED}
     assert len(known_slot_paths(settings)) <= settings.max_workers
 
 
@@ -99,9 +99,9 @@ def test_one_episode_is_stopped_and_the_others_go_on(store: TraceStore, settings
     jobs.launch(store, settings, run)
     first, second = (wait_until_moving(store, episode.id) for episode in run.episodes)
     assert jobs.stop(store, episode_id=first.id) == 1
-    wait_for("its end", lambda: store.episode(first.id).status is EpisodeStatus.ABORTED)
-    assert store.load_episode(first.id).length > 0
-    assert store.episode(second.id).status is EpisodeStatus.RUNNING
+    wait_for("its end", lambda: store.episodes.get(first.id).status is EpisodeStatus.ABORTED)
+    assert store.episodes.load(first.id).length > 0
+    assert store.episodes.get(second.id).status is EpisodeStatus.RUNNING
 
 
 def test_stopping_a_run_aborts_what_waits_at_once_and_what_runs_soon(store: TraceStore, settings: Settings):
@@ -109,7 +109,7 @@ def test_stopping_a_run_aborts_what_waits_at_once_and_what_runs_soon(store: Trac
     jobs.launch(store, settings, run)
     wait_for("two running episodes", lambda: running(store) == 2)
     assert jobs.stop(store, run_id=run.id) == 4
-    assert store.totals().queued == 0
+    assert store.episodes.totals().queued == 0
     assert {episode.status for episode in wait_until_over(store, run.id)} == {EpisodeStatus.ABORTED}
 
 
@@ -121,7 +121,7 @@ def test_stopping_what_does_not_exist_says_so(store: TraceStore):
 def test_worlds_that_follow_belong_to_the_run_and_only_their_worker_plays_them(store: TraceStore, settings: Settings):
     run = run_of(restless())
     jobs.launch(store, settings, run)
-    wait_for("a third world", lambda: len(store.run_episodes(run.id)) >= 3)
+    wait_for("a third world", lambda: len(store.runs.episodes(run.id).rows) >= 3)
     jobs.stop(store, run_id=run.id)
     episodes = wait_until_over(store, run.id)
     assert [e.world_episode for e in episodes] == list(range(1, len(episodes) + 1))
@@ -151,7 +151,7 @@ def test_an_episode_that_cannot_be_played_ends_and_the_queue_goes_on(store: Trac
 
 def test_a_slot_whose_worker_just_broke_is_left_alone_for_a_while(store: TraceStore, settings: Settings):
     one = replace(settings, max_workers=1)
-    store.create_run(run_of(short()))
+    store.runs.create(run_of(short()))
     write(one, SlotRecord(SlotState.FAILED, "process 7 on here", time.time(), detail="The disk is full."))
     assert jobs.ensure_workers(store, one) == 0
     assert jobs.troubles(one) == (
@@ -176,7 +176,7 @@ def test_a_folder_that_takes_no_log_is_said_in_a_sentence_and_the_run_waits(stor
     run = run_of(short())
     with pytest.raises(JobError, match="stays queued"):
         jobs.launch(store, settings, run)
-    assert store.totals().queued == 1
+    assert store.episodes.totals().queued == 1
     settings.log_dir.unlink()
     jobs.sweep(store, settings)
     wait_until_over(store, run.id)

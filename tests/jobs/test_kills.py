@@ -65,7 +65,7 @@ def next_worker(parent: subprocess.Popen[str]) -> int:
 
 def running(store: TraceStore) -> dict[str, int]:
     """How many decisions of each running episode are committed."""
-    rows = store.episodes(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows
+    rows = store.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows
     return {row.id: row.n_decisions for row in rows}
 
 
@@ -81,7 +81,7 @@ def wait_until_free(settings: Settings) -> None:
 def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: Settings):
     one = replace(settings, max_workers=1)
     run = run_of(*(replace(endless(seed), env=SMALL_WORLD) for seed in range(KILLS + 10)))
-    store.create_run(run)
+    store.runs.create(run)
     moments = random.Random(7)
     committed: dict[str, int] = {}
     at_play = 0
@@ -96,7 +96,7 @@ def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: 
             os.kill(process, signal.SIGKILL)
             wait_until_free(one)
     jobs.stop(store, run_id=run.id)
-    wait_for("the last death to be noticed", lambda: jobs.sweep(store, one) or not store.totals().running)
+    wait_for("the last death to be noticed", lambda: jobs.sweep(store, one) or not store.episodes.totals().running)
     episodes = wait_until_over(store, run.id)
 
     interrupted = [episode for episode in episodes if episode.status is EpisodeStatus.INTERRUPTED]
@@ -104,7 +104,7 @@ def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: 
     assert all(episode.error and "slot was free" in episode.error.detail for episode in interrupted)
     assert sum(count > 0 for count in committed.values()) >= at_play
     for episode in interrupted:
-        decisions = store.load_episode(episode.id).decisions
+        decisions = store.episodes.load(episode.id).decisions
         assert [decision.index for decision in decisions] == list(range(episode.n_decisions))
         assert episode.n_decisions >= committed.get(episode.id, 0)
     with closing(sqlite_driver().connect(settings.data_dir / "craftscope.db")) as connection:

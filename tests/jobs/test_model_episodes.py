@@ -73,7 +73,7 @@ def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore,
     with ModelServer([says(calls("move_left", "do")), says(calls("noop"))]) as server:
         (summary,) = played(store, settings, run_on(server))
     assert (summary.status, summary.stop_reason) == (EpisodeStatus.COMPLETED, StopReason.MAX_DECISIONS)
-    episode = store.load_episode(summary.id)
+    episode = store.episodes.load(summary.id)
     assert [decision.actions for decision in episode.decisions] == [("move_left", "do"), ("noop",), ("noop",)]
     first, second, _ = (decision.model_call for decision in episode.decisions)
     assert first is not None and second is not None
@@ -85,7 +85,7 @@ def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore,
         "tool",
     ]
     assert replay.check(episode).exact
-    assert store.spent(summary.run_id).calls == 3 and store.spent(summary.run_id).tokens == 360
+    assert store.runs.spent(summary.run_id).calls == 3 and store.runs.spent(summary.run_id).tokens == 360
 
 
 def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceStore, settings: Settings) -> None:
@@ -94,7 +94,7 @@ def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceSto
         summaries = played(store, replace(settings, max_workers=1), run)
         assert len(server.requests) == 1 + 4
     for summary in summaries:
-        for decision in store.load_episode(summary.id).decisions:
+        for decision in store.episodes.load(summary.id).decisions:
             assert decision.model_call is not None
             assert [field.sent_as for field in decision.model_call.left_out] == ["max_completion_tokens"]
 
@@ -116,7 +116,7 @@ def test_an_episode_is_over_while_the_server_still_holds_the_answer_back(store: 
         let_go.set()
     assert summary.status is EpisodeStatus.ABORTED and summary.stop_reason is StopReason.ABORTED
     assert summary.n_decisions == 2 and len(server.requests) == 2
-    given_up = store.decision(summary.id, 1).model_call
+    given_up = store.episodes.decision(summary.id, 1).model_call
     assert given_up is not None and given_up.error_kind == "stopped"
 
 
@@ -157,7 +157,7 @@ def test_no_piece_of_a_key_is_kept_anywhere_however_a_call_fails(
     with ModelServer([reply]) as server:
         (summary,) = played(store, settings, run_on(server, decisions=1))
         assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
-    episode = store.load_episode(summary.id)
+    episode = store.episodes.load(summary.id)
     kept = repr(episode) + repr(summary) + episode_json(store, summary.id).decode()
     for path in settings.data_dir.rglob("*"):
         if path.is_file() and "craftscope.db" not in path.name:

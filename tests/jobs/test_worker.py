@@ -42,7 +42,7 @@ def launch_and_signal(store: TraceStore, settings: Settings, run: Run, number: s
 
 
 def interrupted(store: TraceStore, run: Run) -> EpisodeSummary | None:
-    return next((e for e in store.run_episodes(run.id) if e.status is EpisodeStatus.INTERRUPTED), None)
+    return next((e for e in store.runs.episodes(run.id).rows if e.status is EpisodeStatus.INTERRUPTED), None)
 
 
 def test_a_killed_worker_leaves_its_episode_interrupted_with_the_reason_and_the_queue_goes_on(
@@ -58,7 +58,7 @@ def test_a_killed_worker_leaves_its_episode_interrupted_with_the_reason_and_the_
     assert lost.error is not None
     assert f"process {process}" in lost.error.detail
     assert "slot was free" in lost.error.detail
-    episode = store.load_episode(lost.id)
+    episode = store.episodes.load(lost.id)
     assert [decision.index for decision in episode.decisions] == list(range(lost.n_decisions))
     assert episode.length == lost.n_steps
 
@@ -68,8 +68,10 @@ def test_another_worker_notices_the_death_and_starts_a_new_one(store: TraceStore
     jobs.launch(store, settings, run)
     first, _ = (wait_until_moving(store, episode.id) for episode in run.episodes[:2])
     os.kill(process_on(settings, first.id), signal.SIGKILL)
-    wait_for("the waiting episode's end", lambda: store.episode(run.episodes[2].id).status is EpisodeStatus.COMPLETED)
-    assert store.episode(first.id).status is EpisodeStatus.INTERRUPTED
+    wait_for(
+        "the waiting episode's end", lambda: store.episodes.get(run.episodes[2].id).status is EpisodeStatus.COMPLETED
+    )
+    assert store.episodes.get(first.id).status is EpisodeStatus.INTERRUPTED
 
 
 def test_a_death_on_another_machine_is_noticed_by_its_heartbeat(
@@ -82,7 +84,7 @@ def test_a_death_on_another_machine_is_noticed_by_its_heartbeat(
     assert jobs.sweep(store) == (), "until it is stale nobody can know"
     monkeypatch.setattr(jobs, "STALE_S", 0.5)
     ids = wait_for("a stale heartbeat", lambda: jobs.sweep(store))
-    lost = store.episode(ids[0])
+    lost = store.episodes.get(ids[0])
     assert lost.status is EpisodeStatus.INTERRUPTED
     assert lost.error is not None
     assert "no sign of life" in lost.error.detail
@@ -90,13 +92,13 @@ def test_a_death_on_another_machine_is_noticed_by_its_heartbeat(
 
 def test_an_episode_that_records_nothing_for_long_is_kept_fresh(store: TraceStore, settings: Settings):
     run = run_of(endless(4))
-    store.create_run(run)
-    store.claim_next(worker="this test")
+    store.runs.create(run)
+    store.queue.claim_next(worker="this test")
     claimed_at = heartbeat_at(settings)
     with Heartbeat(settings) as heartbeat:
         heartbeat.episode_id = run.episodes[0].id
         wait_for("a heartbeat", lambda: heartbeat_at(settings) != claimed_at)
-    assert store.interrupt(run.episodes[0].id, "The test is over.")
+    assert store.queue.interrupt(run.episodes[0].id, "The test is over.")
 
 
 def test_workers_sweep_after_those_that_died_elsewhere(
@@ -104,8 +106,8 @@ def test_workers_sweep_after_those_that_died_elsewhere(
 ):
     monkeypatch.setattr(jobs, "STALE_S", 0.1)
     run = run_of(endless(4))
-    store.create_run(run)
-    store.claim_next(worker="one elsewhere")
+    store.runs.create(run)
+    store.queue.claim_next(worker="one elsewhere")
     with Heartbeat(settings):
         lost = wait_for("the sweep", lambda: interrupted(store, run))
     assert lost.error is not None
@@ -119,15 +121,15 @@ def test_a_worker_told_to_end_says_so_in_its_episode(store: TraceStore, one_slot
     assert lost.stop_reason is StopReason.INTERRUPTED
     assert lost.error is not None
     assert "told to end" in lost.error.detail
-    assert store.load_episode(lost.id).length == lost.n_steps > 0
-    assert store.episode(run.episodes[1].id).status is EpisodeStatus.QUEUED, "it did not take another one"
+    assert store.episodes.load(lost.id).length == lost.n_steps > 0
+    assert store.episodes.get(run.episodes[1].id).status is EpisodeStatus.QUEUED, "it did not take another one"
     jobs.sweep(store, one_slot)
     wait_until_over(store, run.id)
 
 
 def test_a_worker_that_cannot_record_any_more_ends_and_nothing_committed_is_lost(store: TraceStore, one_slot: Settings):
     run = run_of(endless(4))
-    store.create_run(run)
+    store.runs.create(run)
     with limited_worker(one_slot) as worker:
         assert worker.wait(120) == 1
     jobs.sweep(store, one_slot)
@@ -136,17 +138,17 @@ def test_a_worker_that_cannot_record_any_more_ends_and_nothing_committed_is_lost
     assert lost.error is not None
     assert "Recording failed" in lost.error.detail
     assert "Recording failed" in " ".join(jobs.troubles(one_slot))
-    episode = store.load_episode(lost.id)
+    episode = store.episodes.load(lost.id)
     assert [decision.index for decision in episode.decisions] == list(range(lost.n_decisions))
     assert integrity(one_slot) == "ok"
 
 
 def test_a_worker_by_hand_plays_what_is_queued_and_ends(store: TraceStore, settings: Settings):
     run = run_of(short(1), short(2))
-    store.create_run(run)
+    store.runs.create(run)
     done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(settings), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert {episode.status for episode in store.run_episodes(run.id)} == {EpisodeStatus.COMPLETED}
+    assert {episode.status for episode in store.runs.episodes(run.id).rows} == {EpisodeStatus.COMPLETED}
     assert "Done after 2 episodes." in done.stderr
 
 
@@ -171,7 +173,7 @@ def test_a_worker_that_cannot_open_the_store_says_why_and_leaves_the_reason(sett
 
 def test_a_worker_whose_database_is_removed_says_so_and_makes_no_other(store: TraceStore, one_slot: Settings):
     run = run_of(endless(4))
-    store.create_run(run)
+    store.runs.create(run)
     worker = subprocess.Popen(
         WORKER, cwd=ROOT, env=worker_environment(one_slot), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )

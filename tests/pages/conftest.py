@@ -72,8 +72,8 @@ def recorded_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for index, (policy, seed) in enumerate([("scripted", 42), ("scripted", 7), ("random", 42)], start=1)
     )
-    store.create_run(Run("f" * 32, datetime.now(UTC), queued, name="Recorded"))
-    while claimed := store.claim_next(worker="tests"):
+    store.runs.create(Run("f" * 32, datetime.now(UTC), queued, name="Recorded"))
+    while claimed := store.queue.claim_next(worker="tests"):
         run_id, episode = claimed
         run_rollout(
             episode.spec, episode_id=episode.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)

@@ -33,7 +33,7 @@ from pages.components.shared.state import store
 
 
 def across():
-    show_policies(RewardArchive(store()).refresh())
+    show_policies(RewardArchive(store().rewards).refresh())
 
 
 st.navigation(
@@ -88,7 +88,7 @@ def button(at: AppTest, key: str):
 @pytest.fixture
 def hostile(recorded: TraceStore) -> Iterator[None]:
     """Names as only a trace can hold them."""
-    stored = RewardArchive(recorded).refresh()
+    stored = RewardArchive(recorded.rewards).refresh()
     episodes = tuple(
         replace(episode, policy=HOSTILE, policy_params={"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})
         for number, episode in enumerate(stored.episodes)
@@ -107,7 +107,7 @@ def test_an_empty_store_says_what_to_do(data_dir: Path, app: Path):
 def test_policies_stand_in_a_table_the_best_first(recorded: TraceStore, app: Path):
     table = rows(opened(app))
     assert list(table) == ["scripted", "random"]
-    episodes = [row for row in recorded.episodes().rows if row.policy == "scripted"]
+    episodes = [row for row in recorded.episodes.page().rows if row.policy == "scripted"]
     success = np.array([sum(name in row.achievements for row in episodes) / 2 for name in ACHIEVEMENTS])
     assert table["scripted"]["score"] == pytest.approx(float(crafter_score(success)))
     assert table["scripted"]["progress"] == pytest.approx(100 * float(success.mean()))
@@ -154,8 +154,8 @@ def test_other_rewards_and_limits_are_said_with_who_has_them(recorded: TraceStor
         limits=Limits(max_steps=20, max_decisions=60),
         engine_version=ENGINE_VERSION,
     )
-    recorded.create_run(Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, spec),), name="Other"))
-    recorded.claim_next(worker="tests")
+    recorded.runs.create(Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, spec),), name="Other"))
+    recorded.queue.claim_next(worker="tests")
     run_rollout(spec, episode_id="d" * 32, run_id="e" * 32, recorder_for=lambda episode: recorded.recorder(episode.id))
     at = opened(app)
     title = at.warning[0].value.replace("\\", "")
@@ -197,7 +197,7 @@ def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore, app
     table = frame(at, 2)
     assert {"scripted (2 episodes)", "random (1 episode)"} == set(table["group"])
     for policy, n in (("scripted", 2), ("random", 1)):
-        paid = sum(row.shaped_return for row in recorded.episodes().rows if row.policy == policy)
+        paid = sum(row.shaped_return for row in recorded.episodes.page().rows if row.policy == policy)
         its = table[table["group"].str.startswith(policy)]
         assert its["total"].sum() == pytest.approx(paid)
         assert its["mean"].sum() == pytest.approx(paid / n)

@@ -31,8 +31,8 @@ def farmed_and_honest(recorded_folder: object, tmp_path_factory: pytest.TempPath
         for name, policy in ((FARMED, PolicySpec("farmer", {"farm": "water"})), (HONEST, PolicySpec("scripted")))
     )
     with TraceStore(f"sqlite:///{path}") as store:
-        store.create_run(Run("f" * 32, datetime.now(UTC), queued, name="Audited"))
-        while claimed := store.claim_next(worker="tests"):
+        store.runs.create(Run("f" * 32, datetime.now(UTC), queued, name="Audited"))
+        while claimed := store.queue.claim_next(worker="tests"):
             run_id, episode = claimed
             run_rollout(
                 episode.spec, episode_id=episode.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
@@ -131,11 +131,11 @@ def test_the_lab_names_configurations_that_can_be_farmed(audited: None):
 
 def test_a_configuration_is_called_what_it_was_saved_as(audited: None):
     with TraceStore.from_settings(load_settings()) as store:
-        store.save_reward("by *the* book", store.episode(FARMED).spec.reward)
+        store.rewards.save("by *the* book", store.episodes.get(FARMED).spec.reward)
         try:
             at = opened("pages/lab.py", view="Audit")
         finally:
-            store.forget_reward("by *the* book")
+            store.rewards.forget("by *the* book")
     assert any(block.label.replace("\\", "").startswith("“by *the* book” (") for block in at.expander)
 
 

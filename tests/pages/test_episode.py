@@ -73,7 +73,7 @@ def hostile(empty: TraceStore) -> str:
 
 
 def recorded_by(policy: Hostile, store: TraceStore, queued: QueuedEpisode) -> str:
-    assert store.claim_next(worker="tests")
+    assert store.queue.claim_next(worker="tests")
     env = CrafterEnv(observe=False)
     run_episode(queued.spec, env, policy, RewardShaper(RewardConfig()), store.recorder(queued.id))
     return queued.id
@@ -83,7 +83,7 @@ def recorded_by(policy: Hostile, store: TraceStore, queued: QueuedEpisode) -> st
 
 
 def test_both_returns_stand_side_by_side_and_are_never_mixed(recorded: TraceStore):
-    summary = recorded.episode(SCRIPTED)
+    summary = recorded.episodes.get(SCRIPTED)
     shown = metrics(opened(id=SCRIPTED))
     assert shown["Env return"] == f"{summary.env_return:+.2f}"
     assert shown["Shaped return"] == f"{summary.shaped_return:+.2f}"
@@ -92,21 +92,21 @@ def test_both_returns_stand_side_by_side_and_are_never_mixed(recorded: TraceStor
 
 
 def test_the_page_says_why_a_decision_earned_what_it_earned(recorded: TraceStore):
-    decision = next(d for d in recorded.load_episode(SCRIPTED).decisions if len(d.reward.components) > 1)
+    decision = next(d for d in recorded.episodes.load(SCRIPTED).decisions if len(d.reward.components) > 1)
     at = opened(id=SCRIPTED, step=str(decision.steps[0].index + 1))
     assert reward_sentence(decision, RewardConfig(strategy="per_achievement")) in texts(at)
     assert len(at.get("plotly_chart")) == 2
 
 
 def test_the_tool_call_is_shown_as_it_came_and_as_it_was_read(recorded: TraceStore):
-    decision = recorded.decision(SCRIPTED, 2)
+    decision = recorded.episodes.decision(SCRIPTED, 2)
     at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[0].index + 1)), "Tool call")
     assert any(decision.tool_calls[0].arguments in code.value for code in at.code)
     assert decision.tool_calls[0].reasoning in texts(at)
 
 
 def test_actions_are_ticked_as_far_as_the_frame_is(recorded: TraceStore):
-    decision = next(d for d in recorded.load_episode(SCRIPTED).decisions if len(d.steps) > 2)
+    decision = next(d for d in recorded.episodes.load(SCRIPTED).decisions if len(d.steps) > 2)
     at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[1].index + 1)), "Tool call")
     marks = "".join(re.findall(r"badge\[([✓▶·✕]) ", " ".join(element.value for element in at.markdown)))
     assert "✓▶·" in marks
@@ -115,7 +115,7 @@ def test_actions_are_ticked_as_far_as_the_frame_is(recorded: TraceStore):
 def test_a_decision_that_is_not_there_is_said_with_the_range_and_the_number_is_put_back(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     go_to(at, 9_999)
-    last = len(recorded.decisions(SCRIPTED)) - 1
+    last = len(recorded.episodes.decisions(SCRIPTED)) - 1
     assert f":red[There is no 9,999: 0 to {last}]" in [element.value for element in at.markdown]
     assert selector(at).value == 0
     button(at, "decision-forward").click().run()
@@ -123,7 +123,7 @@ def test_a_decision_that_is_not_there_is_said_with_the_range_and_the_number_is_p
 
 
 def test_a_decision_field_that_is_emptied_asks_for_none(recorded: TraceStore):
-    at = opened(id=SCRIPTED, step=str(recorded.decision(SCRIPTED, 5).steps[-1].index + 1))
+    at = opened(id=SCRIPTED, step=str(recorded.episodes.decision(SCRIPTED, 5).steps[-1].index + 1))
     go_to(at, None)
     assert selector(at).value == 5
     assert "There is no" not in markdown(at)
@@ -151,7 +151,7 @@ def test_text_of_a_model_is_never_read_as_markdown(hostile: str):
 def test_broken_and_endless_text_is_shown_cut_on_every_tab(empty: TraceStore):
     text = "\ud83d \x00 <script>alert(1)</script> ![x](http://example.org/x.png)" + "x" * 10**6
     queued = QueuedEpisode("a" * 32, spec_of(policy=PolicySpec(text)))
-    empty.create_run(Run("e" * 32, datetime.now(UTC), (queued,), name=text))
+    empty.runs.create(Run("e" * 32, datetime.now(UTC), (queued,), name=text))
     at = opened(id=recorded_by(Hostile(text), empty, queued), step="1")
     for tab in ("Reward", "Tool call", "Timing", "State", "Map"):
         on_tab(at, tab)
@@ -165,7 +165,7 @@ def test_replay_is_checked_on_demand(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     button(at, "check-replay").click().run()
     assert not at.exception
-    steps = recorded.episode(SCRIPTED).n_steps
+    steps = recorded.episodes.get(SCRIPTED).n_steps
     assert f"Replay exact: {steps} steps simulated again, all digests equal." in texts(at)
 
 
@@ -173,7 +173,7 @@ def test_replay_is_checked_on_demand(recorded: TraceStore):
 
 
 def test_a_deep_link_opens_at_its_step(recorded: TraceStore):
-    decision = recorded.decision(SCRIPTED, 5)
+    decision = recorded.episodes.decision(SCRIPTED, 5)
     at = opened(id=SCRIPTED, step=str(decision.steps[-1].index + 1))
     assert selector(at).value == 5
 
@@ -182,26 +182,26 @@ def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     go_to(at, 7)
     assert any(text.startswith("Decision 7 earned") for text in texts(at))
-    result = recorded.decision(SCRIPTED, 7).steps[-1].index + 1
+    result = recorded.episodes.decision(SCRIPTED, 7).steps[-1].index + 1
     assert at.session_state[f"seek:{SCRIPTED}"]["step"] == result
     button(at, "decision-forward").click().run()
     assert any(text.startswith("Decision 8 earned") for text in texts(at))
 
 
 def test_an_unlock_can_be_jumped_to(recorded: TraceStore):
-    unlocking = next(d for d in recorded.decisions(SCRIPTED) if d.unlocked)
+    unlocking = next(d for d in recorded.episodes.decisions(SCRIPTED) if d.unlocked)
     at = opened(id=SCRIPTED)
     name = unlocking.unlocked[0]
     at.selectbox(key=f"unlock-{SCRIPTED}").set_value(name).run()
     assert selector(at).value == unlocking.index
-    assert at.session_state[f"frame:{SCRIPTED}"] == recorded.load_episode(SCRIPTED).unlock_steps[name] + 1
+    assert at.session_state[f"frame:{SCRIPTED}"] == recorded.episodes.load(SCRIPTED).unlock_steps[name] + 1
 
 
 def test_before_the_first_decision_is_the_world_after_reset(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     assert button(at, "decision-back").disabled
     button(at, "decision-forward").click().run()
-    assert at.session_state[f"frame:{SCRIPTED}"] == len(recorded.decision(SCRIPTED, 0).steps)
+    assert at.session_state[f"frame:{SCRIPTED}"] == len(recorded.episodes.decision(SCRIPTED, 0).steps)
     button(at, "decision-back").click().run()
     assert at.session_state[f"frame:{SCRIPTED}"] == 0
 
@@ -220,10 +220,10 @@ def test_the_run_is_named_and_linked(recorded: TraceStore):
 
 @pytest.mark.parametrize("tab", ["Reward", "Tool call", "State"])
 def test_an_episode_deleted_while_its_page_stands_is_a_sentence(recorded: TraceStore, tab: str):
-    summary = recorded.episode(SCRIPTED)
+    summary = recorded.episodes.get(SCRIPTED)
     at = AppTest.from_function(standing_page, args=(summary, tab), default_timeout=60).run()
     assert not at.exception
-    recorded.delete_episodes([SCRIPTED])
+    recorded.episodes.delete([SCRIPTED])
     at.run()
     assert not at.exception
     assert "Cannot read this" in [subheader.value for subheader in at.subheader]
@@ -248,7 +248,7 @@ def test_the_step_is_remembered_for_each_episode(recorded: TraceStore):
     at.query_params["id"] = SCRIPTED
     at.switch_page("pages/episode.py").run()
     assert at.session_state[f"frame:{SCRIPTED}"] == 12
-    assert selector(at).value == recorded.decision_at_step(SCRIPTED, 11)
+    assert selector(at).value == recorded.episodes.decision_at_step(SCRIPTED, 11)
 
 
 def test_the_neighbours_in_the_run_are_one_click_away(recorded: TraceStore):
@@ -300,7 +300,7 @@ def test_a_queued_episode_waits(empty: TraceStore):
 
 def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
     queued = only_queued(empty, spec_of())
-    assert empty.claim_next(worker="tests")
+    assert empty.queue.claim_next(worker="tests")
     recorder = empty.recorder(queued.id)
     env = CrafterEnv(observe=False)
     policy = make_policy(queued.spec.policy, seed=1, max_actions=5)
@@ -313,7 +313,7 @@ def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
 
 def test_a_running_episode_is_followed_until_somebody_goes_elsewhere(empty: TraceStore):
     queued = only_queued(empty, spec_of())
-    assert empty.claim_next(worker="tests")
+    assert empty.queue.claim_next(worker="tests")
     held: list[Decision] = []
     recorder = Unfinished(empty.recorder(queued.id))
     record, recorder.record = recorder.record, held.append

@@ -18,10 +18,11 @@ from streamlit.testing.v1.element_tree import NumberInput
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import InvalidInput, InvalidReward, StoreError
+from core.facts import EpisodeFacts, PlayedEpisode
 from core.rewards import RewardConfig, checked, to_changes, to_document
 from core.settings import load_settings
-from core.store import EpisodeFilter, TraceStore
-from core.store.archive import ArchivePart, Unreadable
+from core.store import EpisodeFilter, Listing, TraceStore, Unreadable
+from core.store.rewards import Rewards
 from core.types import Limits
 from pages.components.charts.download import Table
 from pages.components.lab.shared.form import LAB
@@ -239,7 +240,7 @@ def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
 
 def test_other_caps_and_rewards_in_play_are_warned_of(pair: TraceStore):
     run = make_run("capped", ["capped01"], seed=13, limits=Limits(max_steps=5))
-    pair.create_run(run)
+    pair.runs.create(run)
     record_episode(pair, "capped01")
     at = opened()
     assert "Played under 2 different reward configurations, 2 different limits." in said(at)
@@ -260,7 +261,7 @@ def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
     record_changes(store, "other001", HONEST, seed=1)
     for player in ("honest", "farming"):
         run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
-        store.create_run(replace(run, name=f"Lab example: {player}"))
+        store.runs.create(replace(run, name=f"Lab example: {player}"))
     at = opened()
     assert "Playing the example: 0 of 4 episodes are over" in said(at)
     assert "No two episodes here" not in said(at)
@@ -273,19 +274,18 @@ def test_an_empty_store_offers_two_episodes_to_learn_from(store: TraceStore):
 
 
 def test_what_is_loaded_waits_and_cannot_be_read_is_counted(pair: TraceStore):
-    pair.create_run(make_run("waiting", ["waiting01", "waiting02"]))
+    pair.runs.create(make_run("waiting", ["waiting01", "waiting02"]))
     assert "2 episodes with 27 decisions; 2 more join when they are over" in said(opened())
 
 
-def test_a_damaged_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    whole = TraceStore.archive_part
+def test_a_corrupt_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+    whole = Rewards.played
 
-    def damaged(self: TraceStore, ids: Iterable[str]) -> ArchivePart:
-        part = whole(self, [name for name in ids if name != "farmed01"])
-        lost = Unreadable("farmed01", f"It is damaged: {HOSTILE}")
-        return ArchivePart(part.episodes, part.facts, (lost,))
+    def with_corrupt(self: Rewards, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
+        found = whole(self, [name for name in ids if name != "farmed01"])
+        return Listing(found.rows, (Unreadable("farmed01", f"It is damaged: {HOSTILE}"),))
 
-    monkeypatch.setattr(TraceStore, "archive_part", damaged)
+    monkeypatch.setattr(Rewards, "played", with_corrupt)
     at = opened()
     assert "1 episode with 5 decisions" in said(at)
     assert "farmed01: It is damaged" in said(at)
@@ -324,7 +324,7 @@ def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
     [("", "Enter an episode id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")],
 )
 def test_an_episode_that_cannot_be_scored_is_said(pair: TraceStore, asked: str, answer: str):
-    pair.create_run(make_run("waiting", ["waiting01"]))
+    pair.runs.create(make_run("waiting", ["waiting01"]))
     at = opened(scope="One episode", episode=asked)
     assert answer in said(at)
     assert "![x](" not in "".join(element.value for element in at.info)
@@ -353,8 +353,8 @@ def test_a_selection_takes_the_filters_of_the_traces_page(pair: TraceStore):
     ],
 )
 def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore, wanted: EpisodeFilter):
-    fitting = set(pair.played_ids(wanted))
-    assert fitting == {row.id for row in pair.episodes(wanted).rows}
+    fitting = set(pair.rewards.played_ids(wanted))
+    assert fitting == {row.id for row in pair.episodes.page(wanted).rows}
 
 
 # ----------------------------------------------------------------------------------- saved, taken along, launched with
@@ -365,15 +365,15 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     at.text_input(key="lab_save_name").set_value("  no pay for drinking ")
     at.checkbox(key="lab_save_returns").check()
     clean(button(at, "lab_save").click().run())
-    (saved,) = pair.saved_rewards()
+    (saved,) = pair.rewards.saved().rows
     assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked(NO_DRINK), 2)
-    assert pair.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
+    assert pair.rewards.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
     assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
     assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in said(at)
     assert "**1** of 1 pair in the same world swaps its order" in said(at)  # held against play it is a change still
     assert "Nothing is changed" not in said(at)
-    assert pair.episode("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
+    assert pair.episodes.get("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
 
 
 def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
@@ -387,7 +387,7 @@ def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytes
     clean(button(at, "lab_save").click().run())
     (trouble,) = popover(at, "Save…").error
     assert trouble.value.replace("\\", "") == "Not saved: It fails."
-    assert pair.saved_rewards() == ()
+    assert pair.rewards.saved().rows == ()
 
 
 def test_returns_that_cannot_be_kept_do_not_make_a_save_fail(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
@@ -395,16 +395,16 @@ def test_returns_that_cannot_be_kept_do_not_make_a_save_fail(pair: TraceStore, m
         raise StoreError("The database is busy.")
 
     at = opened()
-    monkeypatch.setattr(TraceStore, "save_scorings", fail)
+    monkeypatch.setattr(Rewards, "save_scorings", fail)
     at.text_input(key="lab_save_name").set_value("mine")
     at.checkbox(key="lab_save_returns").check()
     clean(button(at, "lab_save").click().run())
     assert "Saved as “mine”. The returns were not stored: The database is busy." in said(at)
-    assert [saved.name for saved in pair.saved_rewards()] == ["mine"]
+    assert [saved.name for saved in pair.rewards.saved().rows] == ["mine"]
 
 
 def test_rewards_that_are_too_long_for_an_address_are_left_out_of_it_and_it_is_said(pair: TraceStore):
-    pair.save_reward("long", RewardConfig("per_achievement", weights={f"collect_{n}": 0.5 for n in range(400)}))
+    pair.rewards.save("long", RewardConfig("per_achievement", weights={f"collect_{n}": 0.5 for n in range(400)}))
     at = opened()
     clean(at.selectbox(key="lab_start").set_value("saved:long").run())
     (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
@@ -435,7 +435,7 @@ def test_a_pair_that_differs_by_rounding_only_is_said_to_be_equal() -> None:
 
 
 def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):
-    pair.save_reward("taken", checked(DEFAULTS))
+    pair.rewards.save("taken", checked(DEFAULTS))
     at = pay_nothing_for_drinking(opened())
     for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
         at.text_input(key="lab_save_name").set_value(name)
@@ -445,8 +445,8 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):
 
 
 def test_saved_rewards_are_started_from_compared_with_and_deleted(pair: TraceStore):
-    pair.save_reward(HOSTILE.replace("\u202e", ""), checked(NO_DRINK))
-    pair.save_reward("defaults again", checked(DEFAULTS))
+    pair.rewards.save(HOSTILE.replace("\u202e", ""), checked(NO_DRINK))
+    pair.rewards.save("defaults again", checked(DEFAULTS))
     name = HOSTILE.replace("\u202e", "")
     at = opened()
     clean(at.selectbox(key="lab_start").set_value(f"saved:{name}").run())
@@ -457,7 +457,7 @@ def test_saved_rewards_are_started_from_compared_with_and_deleted(pair: TraceSto
     clean(at.selectbox(key="lab_compare_with").set_value(f"saved:{name}").run())
     assert metrics(at)["Pairs"] == ("0", "of 1 swap")
     clean(button(at, "lab_forget").click().run())
-    assert [entry.name for entry in pair.saved_rewards()] == ["defaults again"]
+    assert [entry.name for entry in pair.rewards.saved().rows] == ["defaults again"]
     assert at.selectbox(key="lab_compare_with").value == "played"
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the form still says it
     assert "![x](" not in "".join(c.value for c in at.caption)
@@ -503,7 +503,7 @@ def test_rewards_are_launched_with(pair: TraceStore, query: dict[str, str]):
 
 
 def test_launch_starts_from_saved_rewards(pair: TraceStore):
-    pair.save_reward("no drinking", checked(NO_DRINK))
+    pair.rewards.save("no drinking", checked(NO_DRINK))
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.switch_page("pages/launch.py")
     clean(at.run())
@@ -550,7 +550,7 @@ def test_a_parameter_of_a_link_that_cannot_be_used_is_said(pair: TraceStore):
 
 
 def test_a_link_holds_the_comparison(pair: TraceStore):
-    pair.save_reward("mine", RewardConfig("per_achievement", weights={"eat_cow": 3.0}))
+    pair.rewards.save("mine", RewardConfig("per_achievement", weights={"eat_cow": 3.0}))
     at = opened(rewards=to_changes(NO_DRINK), against="saved:mine")
     (differ,) = [line for line in said(at).splitlines() if line.startswith("The two differ in")]
     assert differ == "The two differ in: eat cow, unlock weight: 3 → 1; collect drink, weight per repeat: 0.06 → 0"
@@ -583,7 +583,7 @@ def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
 
 def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not_have(pair: TraceStore):
     foreign = checked(RewardConfig("per_achievement", weights={"collect_gold": 2.0}))
-    pair.save_reward("foreign", foreign)
+    pair.rewards.save("foreign", foreign)
     changed = replace(foreign, default_inventory_weight=0.5)
     at = opened(rewards=to_changes(changed))
     assert "cannot be used" not in said(at)
@@ -595,7 +595,7 @@ def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not
 
 
 def test_rewards_of_a_link_that_are_saved_go_by_their_name(pair: TraceStore):
-    pair.save_reward("mine", checked(NO_DRINK))
+    pair.rewards.save("mine", checked(NO_DRINK))
     at = opened(rewards=to_changes(NO_DRINK))
     assert at.selectbox(key="lab_start").value == "saved:mine"
     assert drink(at).value == 0.0
@@ -616,9 +616,9 @@ def test_what_is_tried_outlasts_a_link_that_is_still_in_the_address(pair: TraceS
 
 
 def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: TraceStore):
-    pair.save_reward("mine", RewardConfig("consistent"))
+    pair.rewards.save("mine", RewardConfig("consistent"))
     at = opened(against="saved:mine")
-    pair.forget_reward("mine")
+    pair.rewards.forget("mine")
     at = clean(at.run())
     assert "“mine” was deleted. The results compare with the rewards as played." in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"

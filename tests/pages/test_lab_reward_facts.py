@@ -76,7 +76,7 @@ def test_a_lab_in_which_nothing_waits_looks_seldom_and_finds_what_another_progra
 
 def test_a_lab_that_waits_for_an_episode_looks_often(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
     record_changes(store, "honest01", HONEST)
-    store.create_run(make_run("waiting", ["waiting01"]))
+    store.runs.create(make_run("waiting", ["waiting01"]))
     monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
     polls = Polls(monkeypatch)
     opened()
@@ -89,7 +89,7 @@ def test_a_lab_that_was_idle_draws_itself_anew_once_something_waits(store: Trace
     monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
     polls = Polls(monkeypatch)
     opened()
-    store.create_run(make_run("waiting", ["waiting01"]))
+    store.runs.create(make_run("waiting", ["waiting01"]))
     assert polls.again() == 1
 
 

@@ -29,10 +29,10 @@ WAIT_S = 120
 def stored(data_dir: Path) -> Iterator[TraceStore]:
     """A store that knows what seeds 0-3 look like, so that no world has to be made."""
     with TraceStore.from_settings(load_settings()) as store:
-        store.save_seed_description(described(0, trees=12))
-        store.save_seed_description(described(1, trees=3, diamond=9))
-        store.save_seed_description(described(2, trees=0, hostiles=4))
-        store.save_seed_description(described(3, trees=20, diamond=None))
+        store.seeds.save(described(0, trees=12))
+        store.seeds.save(described(1, trees=3, diamond=9))
+        store.seeds.save(described(2, trees=0, hostiles=4))
+        store.seeds.save(described(3, trees=20, diamond=None))
         yield store
 
 
@@ -48,7 +48,7 @@ def picked(at: AppTest) -> str:
 
 
 def test_it_opens_with_something_that_can_be_launched_and_is_seen_to_be_picked(stored: TraceStore):
-    stored.save_seed_description(described(42, trees=5))
+    stored.seeds.save(described(42, trees=5))
     at = opened("42, 0-3")
     assert at.text_input(key="launch_seeds").value == "42"
     assert at.checkbox(key="launch_pick_42").value
@@ -150,7 +150,7 @@ def test_what_is_edited_in_the_form_is_found_again_by_its_link(stored: TraceStor
 
 
 def test_rewards_of_a_link_that_are_saved_go_by_their_name(stored: TraceStore):
-    stored.save_reward("mine", checked_reward(EDITED))
+    stored.rewards.save("mine", checked_reward(EDITED))
     at = opened(rewards=to_changes(EDITED))
     assert at.selectbox(key="launch_start").value == "saved:mine"
 
@@ -369,7 +369,7 @@ def test_the_gallery_of_a_link_begins_with_the_seeds_of_the_link(stored: TraceSt
     at.switch_page("pages/launch.py")
     at.query_params["seeds"] = "3"
     for seed in range(4, 15):
-        stored.save_seed_description(described(seed, trees=5))
+        stored.seeds.save(described(seed, trees=5))
     assert shown(checked(at.run())) == [f"Seed {seed}" for seed in range(3, 15)]
     assert at.checkbox(key="launch_pick_3").value
 
@@ -422,17 +422,17 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
     at = opened(seeds="42", policy="random", episodes="2", max_steps="5")
     at.text_input(key="launch_name").set_value("  Two short ones ").run()
     checked(at.button(key="launch_now").click().run())
-    (run,) = stored.runs()
+    (run,) = stored.runs.newest().rows
     assert run.name == "Two short ones"
     assert address(at, "id") == run.id
     assert at.title[0].value == "Two short ones"
     checked(at.switch_page("pages/launch.py").run())
     assert at.text_input(key="launch_name").value == ""  # a name is for one launch
     deadline = time.monotonic() + WAIT_S
-    while not all(row.status.is_over for row in stored.run_episodes(run.id)):
+    while not all(row.status.is_over for row in stored.runs.episodes(run.id).rows):
         assert time.monotonic() < deadline, "The worker never finished."
         time.sleep(0.2)
-    rows = stored.run_episodes(run.id)
+    rows = stored.runs.episodes(run.id).rows
     assert [(row.status, row.n_steps) for row in rows] == [(EpisodeStatus.COMPLETED, 5)] * 2
     assert rows[0].policy_seed != rows[1].policy_seed
 
@@ -449,7 +449,7 @@ def test_how_long_it_takes_is_not_guessed_without_any(stored: TraceStore):
 
 
 def test_the_longest_time_counts_rounds_of_workers_and_the_time_cap(recorded: TraceStore):
-    rows = recorded.episodes().rows
+    rows = recorded.episodes.page().rows
     pace = pace_of(rows)
     assert pace is not None
     assert pace.episodes == len([row for row in rows if row.n_steps >= 20])
@@ -478,6 +478,6 @@ def test_a_form_that_was_launched_a_moment_ago_says_so_when_the_page_is_loaded_a
         on_done=OnDone.TERMINATE,
         max_actions_per_call=5,
     )
-    stored.create_run(make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS))
+    stored.runs.create(make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS))
     assert any("The same was launched" in caption.value for caption in opened().caption)
     assert not any("The same was launched" in caption.value for caption in opened(play="3").caption)

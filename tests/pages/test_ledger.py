@@ -74,7 +74,7 @@ def test_every_view_draws_and_is_in_the_address(recorded: TraceStore):
 
 def test_the_books_of_a_recorded_episode_agree_and_that_is_said_quietly(recorded: TraceStore):
     at = on_ledger()
-    count = len(recorded.decisions(SCRIPTED))
+    count = len(recorded.episodes.decisions(SCRIPTED))
     assert f"All {count} decisions agree: λ times the sum of the parts is the logged reward." in captions(at)
     assert "do not agree" not in markdown(at)
 
@@ -90,7 +90,7 @@ def test_books_that_do_not_agree_are_a_red_line_with_the_way_to_the_first_place(
 
 
 def test_what_is_to_come_is_summed_from_the_decision_to_the_end(recorded: TraceStore):
-    rewards = recorded.decisions(SCRIPTED)
+    rewards = recorded.episodes.decisions(SCRIPTED)
     at = on_ledger()
     go_to(at, 4)
     shaped = sum(row.reward for row in rewards[4:])
@@ -100,7 +100,7 @@ def test_what_is_to_come_is_summed_from_the_decision_to_the_end(recorded: TraceS
 
 def test_gamma_discounts_what_is_to_come(recorded: TraceStore):
     at = on_ledger(to_go_gamma="0.5")
-    shaped = return_to_go([row.reward for row in recorded.decisions(SCRIPTED)], 0.5)[0]
+    shaped = return_to_go([row.reward for row in recorded.episodes.decisions(SCRIPTED)], 0.5)[0]
     assert f"discounted by γ 0.5: shaped {shaped:+.2f}" in captions(at)
 
 

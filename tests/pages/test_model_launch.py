@@ -28,7 +28,7 @@ KEY = "sk-test-9f8e7d6c5b4a3210"
 def stored(data_dir: Path) -> Iterator[TraceStore]:
     """A store that knows what the seed looks like, so that no world has to be made."""
     with TraceStore.from_settings(load_settings()) as store:
-        store.save_seed_description(described(0, trees=12))
+        store.seeds.save(described(0, trees=12))
         yield store
 
 
@@ -130,7 +130,7 @@ def test_a_link_never_says_where_a_key_would_be_sent(stored: TraceStore):
 
 
 def with_profile(stored: TraceStore, url: str = "http://127.0.0.1:9") -> None:
-    stored.save_model_profile(ModelProfile("local", url, "tiny-model", "A_KEY"))
+    stored.profiles.save(ModelProfile("local", url, "tiny-model", "A_KEY"))
 
 
 def connection(at: AppTest) -> tuple[str | None, ...]:
@@ -215,7 +215,7 @@ def test_no_key_can_be_chosen_where_there_is_one(stored: TraceStore, keys: None)
 def test_a_profile_whose_key_is_not_for_its_host_is_not_launched_and_says_what_to_do(
     stored: TraceStore, keys: None, name: str
 ):
-    stored.save_model_profile(ModelProfile("old", "http://127.0.0.1:9", "m", name))
+    stored.profiles.save(ModelProfile("old", "http://127.0.0.1:9", "m", name))
     at = opened(by="llm", profile="old")
     assert key_choice(at).value is None
     error = errors(at)[0].replace("\\", "")
@@ -226,8 +226,8 @@ def test_a_profile_whose_key_is_not_for_its_host_is_not_launched_and_says_what_t
 
 
 def test_each_profile_brings_the_key_of_its_own_server(stored: TraceStore, keys: None):
-    stored.save_model_profile(ModelProfile("a", "http://127.0.0.1:9", "m", "A_KEY"))
-    stored.save_model_profile(ModelProfile("b", "http://127.0.0.1:10", "m", "B_KEY"))
+    stored.profiles.save(ModelProfile("a", "http://127.0.0.1:9", "m", "A_KEY"))
+    stored.profiles.save(ModelProfile("b", "http://127.0.0.1:10", "m", "B_KEY"))
     at = opened(by="llm", profile="a")
     checked(at.selectbox(key="launch_param_llm_profile").set_value("b").run())
     assert connection(at) == ("http://127.0.0.1:10", "m", "B_KEY")
@@ -257,7 +257,7 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore, keys: None
     at = with_model("http://127.0.0.1:9", "tiny-model")
     at.text_input(key="launch_profile_name").set_value("local")
     checked(at.button(key="launch_profile_save").click().run())
-    assert stored.model_profiles() == (ModelProfile("local", "http://127.0.0.1:9", "tiny-model", "A_KEY"),)
+    assert stored.profiles.all().rows == (ModelProfile("local", "http://127.0.0.1:9", "tiny-model", "A_KEY"),)
     assert "The profile is saved." in texts(at)
     assert at.selectbox(key="launch_param_llm_profile").value == "local"
 
@@ -268,7 +268,7 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore, keys: None
     checked(fresh.selectbox(key="launch_param_llm_profile").set_value("local").run())
     assert connection(fresh) == ("http://127.0.0.1:9", "tiny-model", "A_KEY")
     checked(fresh.button(key="launch_profile_delete").click().run())
-    assert stored.model_profiles() == ()
+    assert stored.profiles.all().rows == ()
     assert fresh.text_input(key="launch_param_llm_model").value == "tiny-model"
 
 
@@ -296,8 +296,8 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
         assert "<span>Budget</span><b>2 calls, 1.500 USD</b>" in summary(at)
         assert "A budget in dollars has no effect here" in captions(at)
         at.button(key="launch_now").click().run()
-        run = stored.run(address(at, "id"))
-        stored.request_stop(run_id=run.id)
+        run = stored.runs.get(address(at, "id"))
+        stored.queue.request_stop(run_id=run.id)
     params = run.config["policy"]["params"]
     assert (params["system_prompt"], params["on_bad_call"], params["model"]) == ("Play well.", "noop", "tiny-model")
     assert run.config["budget"] == {"max_calls": 2, "max_tokens": None, "max_cost_usd": 1.5}

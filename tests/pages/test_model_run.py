@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import EpisodeSpent, TraceStore
+from core.store.episodes import Episodes
 from tests.support import ROOT
 from tests.support.model.episodes import HOSTILE, KEY, RUN, record, thinks
 from tests.support.model.server import says
@@ -85,13 +86,13 @@ def test_the_sums_of_all_cards_are_asked_for_at_once(data_dir: Path, monkeypatch
     with TraceStore.from_settings(load_settings()) as store:
         record(store, others=3)
     asked: list[int] = []
-    spent_by = TraceStore.spent_by
+    spent_by = Episodes.spent
 
-    def counted(self: TraceStore, episode_ids: Sequence[str]) -> dict[str, EpisodeSpent]:
+    def counted(self: Episodes, episode_ids: Sequence[str]) -> dict[str, EpisodeSpent]:
         asked.append(len(episode_ids))
         return spent_by(self, episode_ids)
 
-    monkeypatch.setattr(TraceStore, "spent_by", counted)
+    monkeypatch.setattr(Episodes, "spent", counted)
     at = opened()
     assert len(cards(at)) == 4
     assert asked and set(asked) == {4}

@@ -58,8 +58,8 @@ def pieces(text: str) -> list[str]:
 def failed(data_dir: Path) -> Iterator[TraceStore]:
     """An episode whose every call went wrong in another way, each answer echoing the key."""
     with TraceStore.from_settings(load_settings()) as store:
-        store.save_seed_description(described(0, trees=12))
-        store.save_model_profile(ModelProfile("local", "http://127.0.0.1:9", "tiny-model", KEY_NAME))
+        store.seeds.save(described(0, trees=12))
+        store.profiles.save(ModelProfile("local", "http://127.0.0.1:9", "tiny-model", KEY_NAME))
         record(
             store,
             FAULTS,
@@ -70,7 +70,7 @@ def failed(data_dir: Path) -> Iterator[TraceStore]:
             on_bad_call="noop",
             http_retries=0,
         )
-        decisions = store.load_episode(EPISODE).decisions
+        decisions = store.episodes.load(EPISODE).decisions
         assert len(decisions) == len(FAULTS) and decisions[-1].error is not None
         yield store
 
@@ -110,13 +110,13 @@ def opened_episode(tab: str, decision: DecisionSummary) -> AppTest:
 @pytest.mark.parametrize("tab", ["Model", "Tool call"])
 def test_no_call_of_the_episode_says_a_piece_of_it(failed: TraceStore, tab: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(KEY_NAME, KEY)
-    for decision in failed.decisions(EPISODE):
+    for decision in failed.episodes.decisions(EPISODE):
         assert pieces(everything(opened_episode(tab, decision))) == [], f"decision {decision.index}"
 
 
 def test_no_other_tab_of_the_episode_says_a_piece_of_it(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(KEY_NAME, KEY)
-    last = failed.decisions(EPISODE)[-1]
+    last = failed.episodes.decisions(EPISODE)[-1]
     tabs = [tab.label for tab in opened_episode("Reward", last).tabs]
     assert "Timing" in tabs
     for tab in tabs:
@@ -128,7 +128,7 @@ def test_a_test_of_the_connection_that_fails_says_none(failed: TraceStore, monke
     for fault in FAULTS:
         with ModelServer([fault]) as server:
             monkeypatch.setenv("CRAFTSCOPE_KEYS", f"{KEY_NAME}={server.host}")
-            failed.save_model_profile(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
+            failed.profiles.save(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
             at = opened("launch", by="llm", profile="local")
             at = at.button(key="launch_llm_try").click().run()
             assert not at.exception
@@ -157,8 +157,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelSer
 
 def test_a_key_and_its_host_in_streamlits_secrets_are_found(data_dir: Path, server: ModelServer):
     with TraceStore.from_settings(load_settings()) as store:
-        store.save_seed_description(described(0, trees=12))
-        store.save_model_profile(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
+        store.seeds.save(described(0, trees=12))
+        store.profiles.save(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
         assert read_key(KEY_NAME) == ""  # it is read from the file only
         at = opened_launch("0", by="llm", profile="local", max_decisions="1")
         assert at.selectbox(key="launch_param_llm_key_name").value == KEY_NAME
@@ -170,4 +170,4 @@ def test_a_key_and_its_host_in_streamlits_secrets_are_found(data_dir: Path, serv
         (summary,) = wait_until_over(store, address(at, "id"))
         assert summary.n_decisions == 1 and summary.error is None
         assert server.requests[1][1]["authorization"] == f"Bearer {KEY}"
-        assert pieces(repr(store.load_episode(summary.id)) + repr(store.run(summary.run_id))) == []
+        assert pieces(repr(store.episodes.load(summary.id)) + repr(store.runs.get(summary.run_id))) == []

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import TraceStore
+from core.store.episodes import Episodes
 from core.types import Attempt, Decision
 from pages.components.episode.sent_picture import SentPicture, picture_of
 from pages.components.text.model_text import attempts_in_words, kinds_in_words, usd
@@ -47,7 +48,7 @@ def opened(tab: str = "Model", step: int = 3) -> AppTest:
 def opened_at(decision: int, tab: str = "Model") -> AppTest:
     """At a decision, whether it took a step or not."""
     with TraceStore.from_settings(load_settings()) as store:
-        frame = store.decisions(EPISODE)[decision].step_end
+        frame = store.episodes.decisions(EPISODE)[decision].step_end
     at = opened(tab, step=frame)
     at.number_input(key=f"decision-{EPISODE}").set_value(decision)
     at.button(key=f"go-{EPISODE}").click()
@@ -122,7 +123,7 @@ def test_only_messages_that_are_new_since_the_call_before_stand_open(data_dir: P
 
 def test_the_messages_are_compared_with_the_newest_call_before_whichever_decision_made_it(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
-        store.create_run(make_run(RUN, [EPISODE]))
+        store.runs.create(make_run(RUN, [EPISODE]))
         record_episode(store, EPISODE, 6)  # every other decision asks a model, the second one first
     assert "No model was called for this decision." in texts(opened_at(0))
     first = captions(opened_at(1))
@@ -188,18 +189,18 @@ def test_a_pause_before_asking_again_is_said_and_counts_as_waiting(data_dir: Pat
     at = opened()
     assert any("HTTP 500" in text and "Then waited" in text for text in texts(at))
     with TraceStore.from_settings(load_settings()) as store:
-        call = store.decision(EPISODE, 1).model_call
+        call = store.episodes.decision(EPISODE, 1).model_call
         assert call is not None and call.earlier[0].paused_ms > 0
-        assert store.decisions(EPISODE)[1].waited_ms == pytest.approx(call.earlier[0].paused_ms)
+        assert store.episodes.decisions(EPISODE)[1].waited_ms == pytest.approx(call.earlier[0].paused_ms)
 
 
 def test_the_timing_of_all_decisions_is_read_without_a_payload(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
     recorded()
 
-    def refuse(self: TraceStore, episode_id: str, index: int) -> Decision:
+    def refuse(self: Episodes, episode_id: str, index: int) -> Decision:
         raise AssertionError("the Timing tab read a whole decision")
 
-    monkeypatch.setattr(TraceStore, "decision", refuse)
+    monkeypatch.setattr(Episodes, "decision", refuse)
     at = opened("Timing")
     assert any(text.startswith("Decision 1 took") for text in texts(at))
     assert len(at.get("plotly_chart")) == 2
@@ -208,7 +209,7 @@ def test_the_timing_of_all_decisions_is_read_without_a_payload(data_dir: Path, m
 
 def test_where_waiting_and_parsing_were_not_recorded_that_is_said(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
-        store.create_run(make_run(RUN, [EPISODE]))
+        store.runs.create(make_run(RUN, [EPISODE]))
         record_episode(store, EPISODE, 6)  # its calls do not say how long parsing took
     at = opened_at(1, "Timing")
     assert any("parsing n/a" in text for text in texts(at))

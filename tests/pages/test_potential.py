@@ -28,8 +28,8 @@ def shaped(recorded: TraceStore) -> TraceStore:
         limits=Limits(max_steps=120),
         reward=RewardConfig("potential_based", params=params),
     )
-    recorded.create_run(Run("c" * 32, datetime.now(UTC), (QueuedEpisode(SHAPED, spec),)))
-    recorded.claim_next(worker="tests")
+    recorded.runs.create(Run("c" * 32, datetime.now(UTC), (QueuedEpisode(SHAPED, spec),)))
+    recorded.queue.claim_next(worker="tests")
     run_rollout(spec, episode_id=SHAPED, run_id="c" * 32, recorder_for=lambda entry: recorded.recorder(entry.id))
     return recorded
 
@@ -46,7 +46,7 @@ def said(at: AppTest) -> str:
 
 def test_an_episode_that_was_shaped_by_a_potential_opens_with_it_and_does_not_deviate(shaped: TraceStore):
     at = on_potential(SHAPED)
-    count = len(shaped.decisions(SHAPED))
+    count = len(shaped.episodes.decisions(SHAPED))
     assert f"Based on this potential: in all {count} decisions" in said(at)
     assert "The scale that fits best is 3; with it, 100% of the shaping is explained." in said(at)
     assert not [each for each in at.button if each.key == "go-to-largest-deviation"]

@@ -14,7 +14,10 @@ from streamlit.testing.v1 import AppTest
 from core.env.rules import ENGINE_VERSION
 from core.errors import StoreUnavailable, UnknownEpisode
 from core.settings import load_settings
-from core.store import EpisodeSummary, TraceStore
+from core.store import EpisodeSummary, Listing, TraceStore
+from core.store.episodes import Episodes
+from core.store.queue import Queue
+from core.store.runs import Runs
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.player.cursor import Cursor
 from pages.components.run.cards import Played, episode_name, played_by, progress_of, stage
@@ -61,14 +64,14 @@ def waiting(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TraceStore:
     )
     store = TraceStore.from_settings(load_settings())
     queued = tuple(QueuedEpisode(f"{index}" * 32, replace(spec, policy_seed=index), index) for index in range(3))
-    store.create_run(Run("a" * 32, datetime.now(UTC), queued, name="Live *one*"))
-    store.claim_next(worker="far away")
+    store.runs.create(Run("a" * 32, datetime.now(UTC), queued, name="Live *one*"))
+    store.queue.claim_next(worker="far away")
     return store
 
 
 def test_a_finished_run_shows_what_became_of_it(recorded: TraceStore):
     at = opened(RECORDED_RUN)
-    rows = recorded.run_episodes(RECORDED_RUN)
+    rows = recorded.runs.episodes(RECORDED_RUN).rows
     assert at.title[0].value == "Recorded"
     assert metrics(at)["Ended"] == "3 / 3"
     assert metrics(at)["Running"] == "0"
@@ -80,7 +83,7 @@ def test_a_finished_run_shows_what_became_of_it(recorded: TraceStore):
 def test_the_environment_return_and_the_shaped_return_are_both_there(recorded: TraceStore):
     at = opened(RECORDED_RUN)
     cards = [element.proto.body for element in at.get("html") if "cs-figures" in element.proto.body]
-    for row in recorded.run_episodes(RECORDED_RUN):
+    for row in recorded.runs.episodes(RECORDED_RUN).rows:
         mine = [
             text for text in cards if f"{row.shaped_return:+.2f}" in text and f"{len(row.achievements)} / 22" in text
         ]
@@ -98,9 +101,9 @@ def test_a_running_run_can_be_watched_and_says_its_configuration(waiting: TraceS
 
 
 def test_a_long_run_is_shown_a_page_at_a_time(waiting: TraceStore):
-    spec = waiting.run_episodes("a" * 32)[0].spec
+    spec = waiting.runs.episodes("a" * 32).rows[0].spec
     queued = tuple(QueuedEpisode(f"{index + 1:032x}", spec, index) for index in range(30))
-    waiting.create_run(Run("b" * 32, datetime.now(UTC), queued))
+    waiting.runs.create(Run("b" * 32, datetime.now(UTC), queued))
     at = opened("b" * 32)
     assert metrics(at)["Ended"] == "0 / 30"
     assert len([key for key in keys(at) if key.startswith("stop-row-")]) == 12
@@ -111,7 +114,7 @@ def test_stopping_one_asks_nothing_and_leaves_the_others(waiting: TraceStore):
     at = opened("a" * 32)
     at.button(key=f"stop-card-{'1' * 32}").click().run()
     assert not at.exception
-    by_id = {row.id: row for row in waiting.run_episodes("a" * 32)}
+    by_id = {row.id: row for row in waiting.runs.episodes("a" * 32).rows}
     assert by_id["1" * 32].status is EpisodeStatus.ABORTED  # it was queued: at once
     assert not by_id["0" * 32].stop_requested
     assert by_id["2" * 32].status is EpisodeStatus.QUEUED
@@ -121,7 +124,7 @@ def test_stopping_all_reaches_every_episode(waiting: TraceStore):
     at = opened("a" * 32)
     at.button(key="stop-all").click().run()
     assert not at.exception
-    rows = waiting.run_episodes("a" * 32)
+    rows = waiting.runs.episodes("a" * 32).rows
     assert [row.status for row in rows] == [EpisodeStatus.RUNNING, EpisodeStatus.ABORTED, EpisodeStatus.ABORTED]
     assert rows[0].stop_requested
     assert at.button(key="stop-all").disabled
@@ -142,7 +145,7 @@ def test_without_an_id_the_newest_runs_are_listed(recorded: TraceStore):
     at = opened(None)
     assert at.title[0].value == "Runs"
     assert "3 completed" in captions(at)
-    rows = recorded.run_episodes(RECORDED_RUN)
+    rows = recorded.runs.episodes(RECORDED_RUN).rows
     mean = sum(row.shaped_return for row in rows) / len(rows)
     assert any(f"mean shaped return {mean:+.2f}" in text.value for text in at.text)
 
@@ -161,19 +164,19 @@ def test_an_empty_store_explains_itself(data_dir: Path):
 
 
 def test_a_run_whose_episodes_were_deleted_says_so(recorded: TraceStore):
-    recorded.delete_episodes([row.id for row in recorded.run_episodes(RECORDED_RUN)])
+    recorded.episodes.delete([row.id for row in recorded.runs.episodes(RECORDED_RUN).rows])
     at = opened(RECORDED_RUN)
     shown = [element.value for element in (*at.info, *at.error)]
     assert any("deleted" in text for text in shown)
 
 
 def test_what_is_left_after_a_deletion_is_told_apart_from_what_was_launched(recorded: TraceStore):
-    rows = recorded.run_episodes(RECORDED_RUN)
+    rows = recorded.runs.episodes(RECORDED_RUN).rows
     launched = {"seeds": [42, 7], "episodes_per_seed": 1}
     queued = tuple(QueuedEpisode(letter * 32, row.spec) for letter, row in zip("de", rows, strict=False))
-    recorded.create_run(Run("b" * 32, datetime.now(UTC), queued, config=launched))
-    recorded.request_stop(run_id="b" * 32)
-    recorded.delete_episodes(["d" * 32])
+    recorded.runs.create(Run("b" * 32, datetime.now(UTC), queued, config=launched))
+    recorded.queue.request_stop(run_id="b" * 32)
+    recorded.episodes.delete(["d" * 32])
     at = opened("b" * 32)
     assert "1 of the 2 episodes of this launch has been deleted since" in captions(at)
     assert "on seed **7**" in captions(at)
@@ -190,24 +193,24 @@ def test_a_running_episode_without_a_frame_says_that_its_world_is_being_made(wai
 def test_a_frame_of_an_episode_that_was_deleted_meanwhile_is_left_out(
     recorded: TraceStore, monkeypatch: pytest.MonkeyPatch
 ):
-    def gone(self: TraceStore, episode_id: str) -> None:
+    def gone(self: Episodes, episode_id: str) -> None:
         raise UnknownEpisode("It has been deleted.")
 
-    monkeypatch.setattr(TraceStore, "latest_scene", gone)
+    monkeypatch.setattr(Episodes, "latest_scene", gone)
     at = opened(RECORDED_RUN)
     assert not at.error
     assert metrics(at)["Ended"] == "3 / 3"
 
 
-@pytest.mark.parametrize("method", ["latest_scene", "interrupt_stale"])
+@pytest.mark.parametrize(("repository", "method"), [(Episodes, "latest_scene"), (Queue, "interrupt_stale")])
 def test_a_store_that_fails_while_a_run_is_followed_is_a_sentence_and_ends_the_polling(
-    waiting: TraceStore, method: str
+    waiting: TraceStore, repository: type, method: str
 ):
-    def broken(self: TraceStore, *_: object, **__: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise StoreUnavailable("The disk is full.")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TraceStore, method, broken)
+        patch.setattr(repository, method, broken)
         at = opened("a" * 32)
         assert "Cannot show this run" in [subheader.value for subheader in at.subheader]
         assert "The disk is full." in [text.value for text in at.text]
@@ -234,14 +237,14 @@ def test_nothing_polls_before_the_browser_shows_the_page(waiting: TraceStore, mo
 
 def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monkeypatch: pytest.MonkeyPatch):
     hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
-    run = replace(recorded.run(RECORDED_RUN), name=hostile)
+    run = replace(recorded.runs.get(RECORDED_RUN), name=hostile)
     rows = tuple(
         replace(row, policy=hostile, status=EpisodeStatus.FAILED, error=EpisodeError("kind", hostile))
-        for row in recorded.run_episodes(RECORDED_RUN)
+        for row in recorded.runs.episodes(RECORDED_RUN).rows
     )
-    monkeypatch.setattr(TraceStore, "run", lambda self, run_id: run)
-    monkeypatch.setattr(TraceStore, "runs", lambda self, limit: (run,))
-    monkeypatch.setattr(TraceStore, "run_episodes", lambda self, run_id: rows)
+    monkeypatch.setattr(Runs, "get", lambda self, run_id: run)
+    monkeypatch.setattr(Runs, "newest", lambda self, limit: Listing((run,)))
+    monkeypatch.setattr(Runs, "episodes", lambda self, run_id: Listing(rows))
     for at in (opened(RECORDED_RUN), opened(None)):
         labels = [link.proto.label for link in at.get("page_link")]
         texts = [element.value for element in (*at.title, *at.caption, *at.text, *at.markdown)] + labels
@@ -255,14 +258,14 @@ def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monk
 
 
 def test_bar_and_words_are_about_the_same_cap(recorded: TraceStore):
-    row = replace(recorded.run_episodes(RECORDED_RUN)[0], n_steps=687, n_decisions=312)
+    row = replace(recorded.runs.episodes(RECORDED_RUN).rows[0], n_steps=687, n_decisions=312)
     row = replace(row, spec=replace(row.spec, limits=Limits(max_steps=10_000, max_decisions=1_000)))
     assert progress_of(row, Played(687, 312)) == (0.312, "312 of 1,000 decisions · 687 steps")
     assert progress_of(replace(row, n_decisions=10), Played(687, 10)) == (0.0687, "687 of 10,000 steps")
 
 
 def test_caps_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
-    first = recorded.run_episodes(RECORDED_RUN)[0]
+    first = recorded.runs.episodes(RECORDED_RUN).rows[0]
     first = replace(first, spec=replace(first.spec, limits=Limits(max_steps=500)), n_steps=395, n_decisions=200)
     second = replace(first, id="second", world_episode=2, n_steps=105, n_decisions=50)
     played = played_by((second, first))
@@ -275,7 +278,7 @@ def test_caps_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
 
 def _rows(recorded: TraceStore, statuses: str) -> tuple[EpisodeSummary, ...]:
     """Rows with these statuses: q(ueued), r(unning), c(ompleted); their ids are their places."""
-    row = recorded.run_episodes(RECORDED_RUN)[0]
+    row = recorded.runs.episodes(RECORDED_RUN).rows[0]
     kinds: dict[str, Any] = {"q": EpisodeStatus.QUEUED, "r": EpisodeStatus.RUNNING, "c": EpisodeStatus.COMPLETED}
     return tuple(replace(row, id=str(index), status=kinds[letter]) for index, letter in enumerate(statuses))
 
@@ -307,7 +310,7 @@ def test_no_place_is_given_twice_or_to_an_episode_that_is_gone(recorded: TraceSt
 
 
 def test_an_episode_is_named_by_what_sets_it_apart(recorded: TraceStore):
-    row = replace(recorded.run_episodes(RECORDED_RUN)[0], seed=7, group_index=1, world_episode=1)
+    row = replace(recorded.runs.episodes(RECORDED_RUN).rows[0], seed=7, group_index=1, world_episode=1)
     assert episode_name(row, per_seed=1) == "Seed 7"
     assert episode_name(row, per_seed=3) == "Seed 7 · 2 of 3"
     assert episode_name(replace(row, world_episode=2), per_seed=1) == "Seed 7 · world 2"
@@ -319,7 +322,7 @@ def test_an_episode_is_named_by_what_sets_it_apart(recorded: TraceStore):
 def test_runs_whose_configuration_has_another_shape_are_listed_all_the_same(
     recorded: TraceStore, config: dict[str, Any]
 ):
-    recorded.create_run(Run("9" * 32, datetime.now(UTC), (), config=config))
+    recorded.runs.create(Run("9" * 32, datetime.now(UTC), (), config=config))
     at = opened(None)
     assert not at.exception
 

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.store import EpisodePage, TraceStore
+from core.store.episodes import Episodes
 from core.types import QueuedEpisode, Run
 from tests.support import ROOT
 
@@ -56,11 +57,15 @@ def test_achievements_of_a_link_are_understood_as_stored_and_as_shown(recorded: 
     at = opened(achievements=name)
     assert at.multiselect(key="achievements").value == ["collect_wood"]
     assert not at.warning
-    assert metrics(at)["Episodes"] == str(sum("collect_wood" in row.achievements for row in recorded.episodes().rows))
+    assert metrics(at)["Episodes"] == str(
+        sum("collect_wood" in row.achievements for row in recorded.episodes.page().rows)
+    )
 
 
 def test_a_link_to_one_run_shows_its_episodes_only_and_can_be_let_go(recorded: TraceStore):
-    recorded.create_run(Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, recorded.episodes().rows[0].spec),)))
+    recorded.runs.create(
+        Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, recorded.episodes.page().rows[0].spec),))
+    )
     at = opened(run="e" * 32)
     assert metrics(at)["Episodes"] == "1"
     button(at, "clear_run").click().run()
@@ -147,10 +152,10 @@ def test_text_of_a_link_is_never_read_as_markdown(recorded: TraceStore):
 
 def test_hostile_text_of_a_trace_is_shown_inert_and_cut(recorded: TraceStore):
     hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
-    row = replace(recorded.episodes().rows[0], policy=hostile)
+    row = replace(recorded.episodes.page().rows[0], policy=hostile)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TraceStore, "policies", lambda self: (hostile,))
-        patch.setattr(TraceStore, "episodes", lambda self, *_, **__: EpisodePage((row,), None))
+        patch.setattr(Episodes, "policies", lambda self: (hostile,))
+        patch.setattr(Episodes, "page", lambda self, *_, **__: EpisodePage((row,)))
         at = opened()
     assert all(len(text) < 100 and text.encode() for text in at.dataframe[0].value["policy"])
     assert all(len(text) < 100 and text.encode() for text in at.multiselect(key="policy").options)

@@ -24,7 +24,7 @@ def recorded(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of a database with two finished episodes and a queued one, which the commands use."""
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", database_url)
     with TraceStore(database_url) as store:
-        store.create_run(make_run("run-1", ["a-episode", "b-episode", "c-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode", "b-episode", "c-episode"]))
         record_episode(store, "a-episode", 110)
         record_episode(store, "b-episode", 4, seed=2)
     return database_url
@@ -149,7 +149,7 @@ def test_a_value_that_is_no_text_is_found_and_the_other_episodes_are_checked(
 ):
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", sqlite_url)
     with TraceStore(sqlite_url) as store:
-        store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
         record_episode(store, "a-episode", 3)
         record_episode(store, "b-episode", 3)
     change(
@@ -168,7 +168,7 @@ def test_corrupt_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     file = tmp_path / "traces.db"
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", f"sqlite:///{file}")
     with TraceStore(f"sqlite:///{file}") as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         record_episode(store, "a-episode", 300)
     content = bytearray(file.read_bytes())
     for page in range(len(content) // 4096 - 8, len(content) // 4096 - 4):
@@ -211,8 +211,8 @@ def test_a_backup_opens_and_holds_everything(recorded: str, tmp_path: Path, caps
     shutil.move(out, tmp_path / "moved.db")
     with TraceStore(recorded) as store, TraceStore(f"sqlite:///{tmp_path / 'moved.db'}") as copy:
         for id_ in ("a-episode", "b-episode"):
-            assert copy.load_episode(id_) == store.load_episode(id_)
-        copy.create_run(make_run("run-2", ["d-episode"]))
+            assert copy.episodes.load(id_) == store.episodes.load(id_)
+        copy.runs.create(make_run("run-2", ["d-episode"]))
 
 
 def test_a_backup_is_taken_while_an_episode_is_recorded(recorded: str, tmp_path: Path):
@@ -225,7 +225,7 @@ def test_a_backup_is_taken_while_an_episode_is_recorded(recorded: str, tmp_path:
     for number in range(3):
         url = f"sqlite:///{tmp_path / f'copy-{number}.db'}"
         with TraceStore(url) as copy:
-            assert len(copy.load_episode("c-episode").decisions) == copy.episode("c-episode").n_decisions
+            assert len(copy.episodes.load("c-episode").decisions) == copy.episodes.get("c-episode").n_decisions
 
 
 def test_a_backup_overwrites_nothing(recorded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -251,7 +251,7 @@ def older(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The URL of a database of schema 0002 with an episode."""
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", database_url)
     with TraceStore(f"sqlite:///{tmp_path / 'today.db'}") as today:
-        today.create_run(make_run("run-1", ["a-episode"]))
+        today.runs.create(make_run("run-1", ["a-episode"]))
         record_episode(today, "a-episode", 4)
         as_it_was_at("0002", database_url, today)
     return database_url

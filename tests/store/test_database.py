@@ -32,12 +32,12 @@ def settings(folder: Path, db_url: str | None = None) -> Settings:
 def test_the_data_folder_and_the_database_are_made_on_the_first_start(tmp_path: Path):
     folder = tmp_path / "new" / "data with space, % and ü"
     with TraceStore.from_settings(settings(folder)) as store:
-        assert store.is_empty()
+        assert store.episodes.is_empty()
     assert (folder / "craftscope.db").is_file()
     with TraceStore.from_settings(settings(folder)) as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
     with TraceStore.from_settings(settings(folder)) as store:
-        assert store.episode("a-episode").status is EpisodeStatus.QUEUED
+        assert store.episodes.get("a-episode").status is EpisodeStatus.QUEUED
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
@@ -45,7 +45,7 @@ def test_only_the_owner_can_read_and_write_a_new_database(tmp_path: Path, umask:
     before = os.umask(umask)
     try:
         with TraceStore.from_settings(settings(tmp_path)) as store:
-            store.create_run(make_run("run-1", ["a-episode"]))
+            store.runs.create(make_run("run-1", ["a-episode"]))
             modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
     finally:
         os.umask(before)
@@ -96,14 +96,14 @@ def test_a_writer_begins_with_the_lock_and_a_reader_without(sqlite_store: TraceS
     said: list[str] = []
     engine = sqlite_store._database.engine
     event.listen(engine, "before_cursor_execute", lambda *given: said.append(given[2]))
-    sqlite_store.is_empty()
-    sqlite_store.heartbeat("nobody")
+    sqlite_store.episodes.is_empty()
+    sqlite_store.queue.heartbeat("nobody")
     assert [words for words in said if words.startswith("BEGIN")] == ["BEGIN", "BEGIN IMMEDIATE"]
 
 
 def test_many_threads_read_while_one_writes(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
-    store.claim_next(worker="test")
+    store.runs.create(make_run("run-1", ["a-episode"]))
+    store.queue.claim_next(worker="test")
     recorder = store.recorder("a-episode")
     initial, decisions = make_decisions(40)
     recorder.start(START, initial)
@@ -112,11 +112,11 @@ def test_many_threads_read_while_one_writes(store: TraceStore):
     def read() -> None:
         try:
             while not done.is_set():
-                loaded, later = store.load_episode("a-episode"), store.load_episode("a-episode")
+                loaded, later = store.episodes.load("a-episode"), store.episodes.load("a-episode")
                 assert [decision.index for decision in loaded.decisions] == list(range(len(loaded.decisions)))
                 assert len(later.decisions) >= len(loaded.decisions)
                 seen.append(len(loaded.decisions))
-                store.episodes()
+                store.episodes.page()
         except BaseException as error:  # noqa: BLE001  handed to the test
             problems.append(error)
 
@@ -130,7 +130,7 @@ def test_many_threads_read_while_one_writes(store: TraceStore):
         thread.join()
     assert problems == []
     assert seen
-    assert len(store.decisions("a-episode")) == 40
+    assert len(store.episodes.decisions("a-episode")) == 40
 
 
 # --------------------------------------------------------------------------------------------- URLs
@@ -178,7 +178,7 @@ def test_a_file_name_that_sqlite_cannot_open_is_said(tmp_path: Path, name: str):
 def test_a_file_may_be_called_anything_else(tmp_path: Path):
     folder = tmp_path / "what?#&=+ 100%25 @:;,'\" ü\n"
     with TraceStore.from_settings(settings(folder)) as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
     assert (folder / "craftscope.db").is_file()
 
 
@@ -231,9 +231,9 @@ def test_a_folder_that_cannot_be_written_is_named():
 
 def test_a_database_that_became_read_only_is_said_to_be(sqlite_store: TraceStore):
     event.listen(sqlite_store._database.engine, "checkout", _pragma("query_only = ON"))
-    sqlite_store.is_empty()
+    sqlite_store.episodes.is_empty()
     with pytest.raises(StoreUnavailable, match="can be read but not written. Make the file and its folder writable"):
-        sqlite_store.create_run(make_run("run-1", ["a-episode"]))
+        sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
 
 
 # --------------------------------------------------------------------------------------------- disks
@@ -248,8 +248,8 @@ def _pragma(setting: str) -> Any:
 
 def test_a_full_disk_is_said_and_what_was_recorded_before_is_kept(sqlite_store: TraceStore):
     store = sqlite_store
-    store.create_run(make_run("run-1", ["a-episode"]))
-    store.claim_next(worker="test")
+    store.runs.create(make_run("run-1", ["a-episode"]))
+    store.queue.claim_next(worker="test")
     recorder = store.recorder("a-episode")
     initial, decisions = make_decisions(400)
     recorder.start(START, initial)
@@ -261,12 +261,12 @@ def test_a_full_disk_is_said_and_what_was_recorded_before_is_kept(sqlite_store: 
         for decision in decisions:
             recorder.record(decision)
             stored += 1
-    assert len(store.load_episode("a-episode").decisions) == stored > 0
+    assert len(store.episodes.load("a-episode").decisions) == stored > 0
     event.remove(store._database.engine, "checkout", limit)
     event.listen(store._database.engine, "checkout", _pragma("max_page_count = 4294967294"))
     for decision in decisions[stored:]:
         recorder.record(decision)
-    assert len(store.decisions("a-episode")) == 400
+    assert len(store.episodes.decisions("a-episode")) == 400
 
 
 def test_a_lock_that_another_program_keeps_is_said(sqlite_store: TraceStore, tmp_path: Path):
@@ -274,10 +274,10 @@ def test_a_lock_that_another_program_keeps_is_said(sqlite_store: TraceStore, tmp
     other = sqlite_driver().connect(str(tmp_path / "traces.db"), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="stayed locked by another program"):
-        sqlite_store.create_run(make_run("run-1", ["a-episode"]))
+        sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
     other.execute("ROLLBACK")
     other.close()
-    sqlite_store.create_run(make_run("run-1", ["a-episode"]))
+    sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
 
 
 # ------------------------------------------------------------------------------------- damaged files
@@ -296,7 +296,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes
 def test_an_empty_file_becomes_a_store(tmp_path: Path):
     (tmp_path / "craftscope.db").touch()
     with TraceStore.from_settings(settings(tmp_path)) as store:
-        assert store.is_empty()
+        assert store.episodes.is_empty()
 
 
 def test_the_database_of_another_program_is_left_alone(tmp_path: Path):
@@ -312,7 +312,7 @@ def test_the_database_of_another_program_is_left_alone(tmp_path: Path):
 
 def test_a_damaged_file_is_said_to_be_and_left_alone(tmp_path: Path):
     with TraceStore.from_settings(settings(tmp_path)) as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         record_episode(store, "a-episode", 50)
     file = tmp_path / "craftscope.db"
     whole = file.read_bytes()
@@ -322,32 +322,32 @@ def test_a_damaged_file_is_said_to_be_and_left_alone(tmp_path: Path):
         StoreCorrupt, match=r"craftscope.db is damaged .* Put back a copy that is whole, but stop .* -wal and -shm"
     ):
         with TraceStore.from_settings(settings(tmp_path)) as store:
-            store.load_episode("a-episode")
+            store.episodes.load("a-episode")
     assert file.read_bytes()[4096:] == damaged[4096:]
     file.write_bytes(whole)
     with TraceStore.from_settings(settings(tmp_path)) as store:
-        assert len(store.load_episode("a-episode").decisions) == 50
+        assert len(store.episodes.load("a-episode").decisions) == 50
 
 
 def test_a_damaged_decision_is_named_and_the_others_can_be_read(sqlite_store: TraceStore):
-    sqlite_store.create_run(make_run("run-1", ["a-episode"]))
+    sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(sqlite_store, "a-episode", 5)
     with sqlite_store._database.writing() as connection:
         connection.exec_driver_sql("UPDATE decision_payloads SET blob = substr(blob, 1, 20) WHERE decision_id = 4")
     with pytest.raises(StoreCorrupt, match="Decision 3 of Episode a-episode is stored but cannot be read"):
-        sqlite_store.decision("a-episode", 3)
-    assert sqlite_store.decision("a-episode", 2).index == 2
-    assert len(sqlite_store.decisions("a-episode")) == 5
+        sqlite_store.episodes.decision("a-episode", 3)
+    assert sqlite_store.episodes.decision("a-episode", 2).index == 2
+    assert len(sqlite_store.episodes.decisions("a-episode")) == 5
 
 
 def test_a_backup_taken_with_all_its_files_opens(tmp_path: Path, sqlite_store: TraceStore):
-    sqlite_store.create_run(make_run("run-1", ["a-episode"]))
+    sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
     copy = tmp_path / "copy"
     copy.mkdir()
     for name in ("traces.db", "traces.db-wal"):
         shutil.copy(tmp_path / name, copy / name)
     with TraceStore(f"sqlite:///{copy / 'traces.db'}") as store:
-        assert store.episode("a-episode").id == "a-episode"
+        assert store.episodes.get("a-episode").id == "a-episode"
 
 
 def test_mistakes_of_the_program_are_not_dressed_up(sqlite_store: TraceStore):

@@ -29,7 +29,7 @@ def removed_with_its_folder(file: Path) -> None:
 def replaced_by_another(file: Path) -> None:
     removed(file)
     with TraceStore(f"sqlite:///{file}") as other:
-        other.create_run(make_run("other", ["other-episode"]))
+        other.runs.create(make_run("other", ["other-episode"]))
 
 
 def replaced_by_a_copy(file: Path) -> None:
@@ -57,22 +57,22 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("happens", GONE + REPLACED)
 def test_reads_and_writes_say_that_the_file_is_gone(file: Path, happens: Callable[[Path], None]):
     with TraceStore(f"sqlite:///{file}") as store:
-        store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
         record_episode(store, "a-episode", 3)
-        store.claim_next(worker="test")
+        store.queue.claim_next(worker="test")
         recorder = store.recorder("b-episode")
         initial, decisions = make_decisions(1)
         recorder.start(START, initial)
         happens(file)
         said = "was removed while it was open" if happens in GONE else "was replaced by another file while it was open"
         attempts: tuple[Callable[[], object], ...] = (
-            lambda: store.episode("a-episode"),
-            lambda: store.load_episode("a-episode"),
-            lambda: store.episodes(),
+            lambda: store.episodes.get("a-episode"),
+            lambda: store.episodes.load("a-episode"),
+            lambda: store.episodes.page(),
             lambda: recorder.record(decisions[0]),
-            lambda: store.create_run(make_run("run-2", ["c-episode"])),
-            lambda: store.heartbeat("b-episode"),
-            lambda: store.delete_episodes(["a-episode"]),
+            lambda: store.runs.create(make_run("run-2", ["c-episode"])),
+            lambda: store.queue.heartbeat("b-episode"),
+            lambda: store.episodes.delete(["a-episode"]),
         )
         for attempt in attempts:
             with pytest.raises(StoreGone, match=rf"traces.db {said}.* ([Rr]estart|[Ss]top) the dashboard"):
@@ -84,7 +84,7 @@ def test_no_new_file_is_made_in_the_place_of_one_that_is_gone(file: Path, happen
     with TraceStore(f"sqlite:///{file}") as store:
         happens(file)
         store._database.engine.dispose()  # the next connection would open the name anew
-        for attempt in (store.is_empty, lambda: store.create_run(make_run("run-1", ["a-episode"]))):
+        for attempt in (store.episodes.is_empty, lambda: store.runs.create(make_run("run-1", ["a-episode"]))):
             with pytest.raises(StoreGone):
                 attempt()
     assert not file.exists()
@@ -92,17 +92,17 @@ def test_no_new_file_is_made_in_the_place_of_one_that_is_gone(file: Path, happen
 
 def test_a_write_under_way_when_the_file_goes_is_not_taken_for_stored(file: Path):
     with TraceStore(f"sqlite:///{file}") as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         with pytest.raises(StoreGone), store._database.writing() as connection:
             connection.exec_driver_sql("DELETE FROM episodes")
             moved_away(file)
         (file.parent.parent / "moved.db").rename(file)
-        assert store.episode("a-episode").status is EpisodeStatus.QUEUED
+        assert store.episodes.get("a-episode").status is EpisodeStatus.QUEUED
 
 
 def test_nothing_is_written_into_the_file_that_was_removed(file: Path):
     with TraceStore(f"sqlite:///{file}") as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         kept = file.parent.parent / "kept"
         kept.mkdir()
         for path in file.parent.iterdir():
@@ -111,42 +111,42 @@ def test_nothing_is_written_into_the_file_that_was_removed(file: Path):
         removed(file)
         for number in range(3):
             with pytest.raises(StoreGone):
-                store.create_run(make_run(f"run-{number + 2}", [f"other-{number}"]))
+                store.runs.create(make_run(f"run-{number + 2}", [f"other-{number}"]))
         assert _written(kept) == before
 
 
 def test_a_file_that_is_put_back_is_used_again(file: Path):
     with TraceStore(f"sqlite:///{file}") as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         moved_away(file)
         with pytest.raises(StoreGone):
-            store.is_empty()
+            store.episodes.is_empty()
         (file.parent.parent / "moved.db").rename(file)
-        assert store.episode("a-episode").run_id == "run-1"
-        store.create_run(make_run("run-2", ["b-episode"]))
+        assert store.episodes.get("a-episode").run_id == "run-1"
+        store.runs.create(make_run("run-2", ["b-episode"]))
     with TraceStore(f"sqlite:///{file}") as store:
-        assert len(store.episodes().rows) == 2
+        assert len(store.episodes.page().rows) == 2
 
 
 def test_closing_a_store_whose_file_was_replaced_leaves_the_new_one_whole(file: Path):
     store = TraceStore(f"sqlite:///{file}")
-    store.create_run(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode"]))
     removed(file)
     with TraceStore(f"sqlite:///{file}") as other:
-        other.create_run(make_run("other", ["other-episode"]))
+        other.runs.create(make_run("other", ["other-episode"]))
         store.close()
-        other.create_run(make_run("another", ["another-episode"]))
+        other.runs.create(make_run("another", ["another-episode"]))
         assert (file.parent / "traces.db-wal").exists()
     with TraceStore(f"sqlite:///{file}") as other:
-        assert {row.id for row in other.episodes().rows} == {"other-episode", "another-episode"}
+        assert {row.id for row in other.episodes.page().rows} == {"other-episode", "another-episode"}
 
 
 def test_opening_anew_makes_a_new_file(file: Path):
     with TraceStore(f"sqlite:///{file}") as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         removed(file)
         with TraceStore(f"sqlite:///{file}") as other:
-            assert other.is_empty()
+            assert other.episodes.is_empty()
 
 
 def _written(folder: Path) -> dict[str, tuple[int, int]]:

@@ -24,18 +24,18 @@ def test_nothing_that_was_acknowledged_is_lost_in_fifty_kills(sqlite_url: str):
     with TraceStore(sqlite_url) as store:
         runs: list[Run] = [make_run(f"run-{number}", [f"episode-{number}"]) for number in range(KILLS)]
         for run in runs:
-            store.create_run(run)
+            store.runs.create(run)
     for number in range(KILLS):
         acknowledged = _record_until_killed(sqlite_url, draw)
         # Opened anew: what a dashboard finds that starts after the crash.
         with TraceStore(sqlite_url) as store:
             with store._database.reading() as connection:
                 assert connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
-            assert store.interrupt_stale(older_than_s=-1) == (f"episode-{number}",)
-            summary, loaded = store.episode(f"episode-{number}"), store.load_episode(f"episode-{number}")
+            assert store.queue.interrupt_stale(older_than_s=-1) == (f"episode-{number}",)
+            summary, loaded = store.episodes.get(f"episode-{number}"), store.episodes.load(f"episode-{number}")
             assert summary.status is EpisodeStatus.INTERRUPTED and summary.error is not None
             assert len(loaded.decisions) >= acknowledged
-            assert len(loaded.decisions) == summary.n_decisions == len(store.decisions(loaded.id))
+            assert len(loaded.decisions) == summary.n_decisions == len(store.episodes.decisions(loaded.id))
             assert summary.shaped_return == loaded.shaped_return
             plain = [replace(d, timing=replace(d.timing, store_ms=None)) for d in loaded.decisions]
             assert plain == recorded[: len(plain)]
@@ -68,7 +68,7 @@ def _record_until_killed(url: str, draw: random.Random) -> int:
 
 def _work(url: str, acknowledge: Connection) -> None:
     with TraceStore(url) as store:
-        claimed = store.claim_next(worker="to be killed")
+        claimed = store.queue.claim_next(worker="to be killed")
         assert claimed is not None
         recorder = store.recorder(claimed[1].id)
         initial, decisions = make_decisions(DECISIONS)

@@ -34,12 +34,12 @@ def as_it_was_at(revision: str, url: str, source: TraceStore) -> None:
 
 def test_decisions_from_before_waits_and_parsing_were_recorded_are_read(database_url: str, tmp_path):
     with TraceStore(f"sqlite:///{tmp_path / 'today.db'}") as today:
-        today.create_run(make_run("run-1", ["episode-1"]))
+        today.runs.create(make_run("run-1", ["episode-1"]))
         record_episode(today, "episode-1", 4)
-        recorded = today.load_episode("episode-1").decisions
+        recorded = today.episodes.load("episode-1").decisions
         as_it_was_at("0002", database_url, today)
     with TraceStore(database_url) as store:
-        asked = [summary for summary in store.decisions("episode-1") if summary.model_calls]
+        asked = [summary for summary in store.episodes.decisions("episode-1") if summary.model_calls]
         assert len(asked) == 2
         assert [(summary.waited_ms, summary.parse_ms) for summary in asked] == [(None, None)] * 2
-        assert store.load_episode("episode-1").decisions == recorded
+        assert store.episodes.load("episode-1").decisions == recorded

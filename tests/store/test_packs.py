@@ -54,12 +54,12 @@ def test_an_episode_without_decisions_has_no_rows():
 
 
 def test_what_was_packed_at_the_end_equals_what_is_made_from_the_decisions(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(store, "a-episode", 25)
-    packed = store.reward_facts("a-episode")
+    packed = store.rewards.facts("a-episode")
     with store._database.writing() as connection:
         assert connection.exec_driver_sql("DELETE FROM episode_packs").rowcount == 1
-    assert rows(store.reward_facts("a-episode")) == rows(packed)
+    assert rows(store.rewards.facts("a-episode")) == rows(packed)
     writer = FactsWriter()
     for decision in make_decisions(25)[1]:
         writer.add(decision.before, decision.after, decision.unlocked)
@@ -75,20 +75,20 @@ def test_a_pack_that_was_cut_off_is_damage(keep: int):
         unpack(pack(writer.facts())[:keep], "The facts")
 
 
-def test_a_pack_of_the_first_version_is_made_anew_from_the_decisions(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
+def test_a_pack_of_the_first_version_is_rebuilt_from_the_decisions(store: TraceStore):
+    store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(store, "a-episode", 4)
-    packed = store.reward_facts("a-episode")
+    packed = store.rewards.facts("a-episode")
     header = b'{"v":1,"n_decisions":0,"n":0,"names":[]}'
     old = compress(len(header).to_bytes(4, "little") + header)
     with store._database.writing() as connection:
         connection.execute(episode_packs.update().values(blob=old))
-    assert rows(store.reward_facts("a-episode")) == rows(packed)
-    (anew,) = store.archive_part(["a-episode"]).facts
-    assert anew.rewards.tolist() == packed.rewards.tolist()
-    assert anew.env_rewards.tolist() == packed.env_rewards.tolist()
-    assert anew.step_ends.tolist() == packed.step_ends.tolist()
-    assert (anew.initial, anew.foreseen_end, anew.components) == (
+    assert rows(store.rewards.facts("a-episode")) == rows(packed)
+    ((_, rebuilt),) = store.rewards.played(["a-episode"]).rows
+    assert rebuilt.rewards.tolist() == packed.rewards.tolist()
+    assert rebuilt.env_rewards.tolist() == packed.env_rewards.tolist()
+    assert rebuilt.step_ends.tolist() == packed.step_ends.tolist()
+    assert (rebuilt.initial, rebuilt.foreseen_end, rebuilt.components) == (
         packed.initial,
         packed.foreseen_end,
         packed.components,
@@ -96,13 +96,13 @@ def test_a_pack_of_the_first_version_is_made_anew_from_the_decisions(store: Trac
 
 
 def test_what_the_components_paid_stands_beside_the_changes(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(store, "a-episode", 25)
     decisions = make_decisions(25)[1]
     paid: dict[tuple[str, str], list[float]] = {}
     for part in (part for decision in decisions for part in decision.reward.components):
         paid.setdefault((part.kind, part.name), []).append(part.value)
-    totals = {(part.kind, part.name): part for part in store.reward_facts("a-episode").components}
+    totals = {(part.kind, part.name): part for part in store.rewards.facts("a-episode").components}
     assert totals.keys() == paid.keys()
     for key, values in paid.items():
         assert totals[key].value == pytest.approx(sum(values))

@@ -15,39 +15,39 @@ from tests.support.records import START, make_decisions, make_run, make_spec, re
 
 def test_episodes_are_claimed_in_the_order_in_which_they_were_launched(store: TraceStore):
     first, second = make_run("run-1", ["a-episode", "b-episode"]), make_run("run-2", ["c-episode"])
-    store.create_run(first)
-    store.create_run(second)
-    claimed = [store.claim_next(worker="test") for _ in range(4)]
+    store.runs.create(first)
+    store.runs.create(second)
+    claimed = [store.queue.claim_next(worker="test") for _ in range(4)]
     assert claimed == [("run-1", first.episodes[0]), ("run-1", first.episodes[1]), ("run-2", second.episodes[0]), None]
 
 
 def test_a_worker_may_claim_from_one_run_only(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
-    store.create_run(make_run("run-2", ["b-episode"]))
-    claimed = store.claim_next(worker="test", run_id="run-2")
+    store.runs.create(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-2", ["b-episode"]))
+    claimed = store.queue.claim_next(worker="test", run_id="run-2")
     assert claimed is not None and claimed[1].id == "b-episode"
-    assert store.claim_next(worker="test", run_id="run-2") is None
+    assert store.queue.claim_next(worker="test", run_id="run-2") is None
     with pytest.raises(UnknownEpisode, match="No run 'run-3' is stored"):
-        store.claim_next(worker="test", run_id="run-3")
+        store.queue.claim_next(worker="test", run_id="run-3")
 
 
 def test_a_claimed_episode_is_running(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
-    assert store.episode("a-episode").status is EpisodeStatus.QUEUED
+    store.runs.create(make_run("run-1", ["a-episode"]))
+    assert store.episodes.get("a-episode").status is EpisodeStatus.QUEUED
     before = datetime.now(UTC)
-    store.claim_next(worker="test")
-    summary = store.episode("a-episode")
+    store.queue.claim_next(worker="test")
+    summary = store.episodes.get("a-episode")
     assert summary.status is EpisodeStatus.RUNNING
     assert summary.started_at is not None and before <= summary.started_at <= datetime.now(UTC)
 
 
 def test_workers_that_claim_at_once_never_get_the_same_episode(store: TraceStore):
     ids = [f"episode-{number}" for number in range(24)]
-    store.create_run(make_run("run-1", ids))
+    store.runs.create(make_run("run-1", ids))
     claimed: list[str] = []
 
     def work() -> None:
-        while (taken := store.claim_next(worker=threading.current_thread().name)) is not None:
+        while (taken := store.queue.claim_next(worker=threading.current_thread().name)) is not None:
             claimed.append(taken[1].id)
 
     threads = [threading.Thread(target=work) for _ in range(6)]
@@ -59,109 +59,109 @@ def test_workers_that_claim_at_once_never_get_the_same_episode(store: TraceStore
 
 
 def test_an_id_that_is_in_use_is_refused_and_nothing_of_the_run_stored(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode"]))
     with pytest.raises(DuplicateId, match="A run with the id 'run-1' is stored already"):
-        store.create_run(make_run("run-1", ["b-episode"]))
+        store.runs.create(make_run("run-1", ["b-episode"]))
     with pytest.raises(DuplicateId, match="has an id that is in use"):
-        store.create_run(make_run("run-2", ["c-episode", "a-episode"]))
-    assert [run.id for run in store.runs()] == ["run-1"]
-    assert [row.id for row in store.episodes().rows] == ["a-episode"]
+        store.runs.create(make_run("run-2", ["c-episode", "a-episode"]))
+    assert [run.id for run in store.runs.newest().rows] == ["run-1"]
+    assert [row.id for row in store.episodes.page().rows] == ["a-episode"]
 
 
 def test_the_next_world_of_a_rollout_is_running_from_the_start(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(store, "a-episode")
     following = QueuedEpisode("b-episode", make_spec(0, world_episode=2))
-    store.add_episode("run-1", following, worker="test")
-    assert store.claim_next(worker="other") is None
-    assert [(e.id, e.world_episode, e.status) for e in store.run_episodes("run-1")] == [
+    store.runs.add_episode("run-1", following, worker="test")
+    assert store.queue.claim_next(worker="other") is None
+    assert [(e.id, e.world_episode, e.status) for e in store.runs.episodes("run-1").rows] == [
         ("a-episode", 1, EpisodeStatus.COMPLETED),
         ("b-episode", 2, EpisodeStatus.RUNNING),
     ]
     with pytest.raises(DuplicateId):
-        store.add_episode("run-1", following)
+        store.runs.add_episode("run-1", following)
     with pytest.raises(UnknownEpisode):
-        store.add_episode("run-2", following)
+        store.runs.add_episode("run-2", following)
 
 
 def test_stopping_a_run_aborts_what_waits_and_flags_what_runs(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode", "b-episode", "c-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode", "b-episode", "c-episode"]))
     record_episode(store, "a-episode")
-    store.claim_next(worker="test")
-    assert not store.stop_requested("b-episode")
-    assert store.request_stop(run_id="run-1") == 2
-    a, b, c = store.run_episodes("run-1")
+    store.queue.claim_next(worker="test")
+    assert not store.queue.stop_requested("b-episode")
+    assert store.queue.request_stop(run_id="run-1") == 2
+    a, b, c = store.runs.episodes("run-1").rows
     assert (a.status, a.stop_requested) == (EpisodeStatus.COMPLETED, False)
     assert (b.status, b.stop_requested) == (EpisodeStatus.RUNNING, True)
     assert (c.status, c.stop_reason) == (EpisodeStatus.ABORTED, StopReason.ABORTED)
     assert c.ended_at is not None and c.error is not None
-    assert store.stop_requested("b-episode")
-    assert store.claim_next(worker="test") is None
+    assert store.queue.stop_requested("b-episode")
+    assert store.queue.claim_next(worker="test") is None
 
 
 def test_stopping_one_episode_leaves_the_others(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
-    assert store.request_stop(episode_id="b-episode") == 1
-    assert store.request_stop(episode_id="b-episode") == 0
-    claimed = store.claim_next(worker="test")
+    store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
+    assert store.queue.request_stop(episode_id="b-episode") == 1
+    assert store.queue.request_stop(episode_id="b-episode") == 0
+    claimed = store.queue.claim_next(worker="test")
     assert claimed is not None and claimed[1].id == "a-episode"
 
 
 def test_a_worker_of_an_episode_that_is_over_or_gone_should_stop(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
+    store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(store, "a-episode")
-    assert store.stop_requested("a-episode")
-    assert store.stop_requested("never-there")
+    assert store.queue.stop_requested("a-episode")
+    assert store.queue.stop_requested("never-there")
 
 
 def test_stopping_needs_something_to_stop(store: TraceStore):
     with pytest.raises(UnknownEpisode):
-        store.request_stop(run_id="run-1")
+        store.queue.request_stop(run_id="run-1")
     with pytest.raises(UnknownEpisode):
-        store.request_stop(episode_id="a-episode")
+        store.queue.request_stop(episode_id="a-episode")
     with pytest.raises(InvalidInput, match="either an episode_id or a run_id"):
-        store.request_stop()
+        store.queue.request_stop()
 
 
 def test_an_episode_without_a_sign_of_life_is_interrupted_and_keeps_what_it_had(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
-    store.claim_next(worker="process 12 on test")
+    store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
+    store.queue.claim_next(worker="process 12 on test")
     recorder = store.recorder("a-episode")
     initial, decisions = make_decisions(3)
     recorder.start(START, initial)
     for decision in decisions:
         recorder.record(decision)
-    assert store.interrupt_stale(older_than_s=60) == ()
-    assert store.interrupt_stale(older_than_s=-1) == ("a-episode",)
-    assert store.interrupt_stale(older_than_s=-1) == ()
-    summary = store.episode("a-episode")
+    assert store.queue.interrupt_stale(older_than_s=60) == ()
+    assert store.queue.interrupt_stale(older_than_s=-1) == ("a-episode",)
+    assert store.queue.interrupt_stale(older_than_s=-1) == ()
+    summary = store.episodes.get("a-episode")
     assert (summary.status, summary.stop_reason) == (EpisodeStatus.INTERRUPTED, StopReason.INTERRUPTED)
     assert summary.error is not None
     assert "Its worker (process 12 on test) gave no sign of life after 20" in summary.error.detail
-    assert len(store.load_episode("a-episode").decisions) == 3
-    assert store.reward_facts("a-episode").n_decisions == 3
-    assert store.episode("b-episode").status is EpisodeStatus.QUEUED
+    assert len(store.episodes.load("a-episode").decisions) == 3
+    assert store.rewards.facts("a-episode").n_decisions == 3
+    assert store.episodes.get("b-episode").status is EpisodeStatus.QUEUED
 
 
 def test_a_heartbeat_keeps_an_episode_alive(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
-    store.claim_next(worker="test")
+    store.runs.create(make_run("run-1", ["a-episode"]))
+    store.queue.claim_next(worker="test")
     _set_back_heartbeats(store)
-    store.heartbeat("a-episode")
-    assert store.interrupt_stale(older_than_s=3600) == ()
+    store.queue.heartbeat("a-episode")
+    assert store.queue.interrupt_stale(older_than_s=3600) == ()
     _set_back_heartbeats(store)
-    assert store.interrupt_stale(older_than_s=3600) == ("a-episode",)
-    store.heartbeat("a-episode")
-    assert store.episode("a-episode").status is EpisodeStatus.INTERRUPTED
+    assert store.queue.interrupt_stale(older_than_s=3600) == ("a-episode",)
+    store.queue.heartbeat("a-episode")
+    assert store.episodes.get("a-episode").status is EpisodeStatus.INTERRUPTED
 
 
 def test_interrupting_gives_the_reason_and_only_what_runs_can_be(store: TraceStore):
-    store.create_run(make_run("run-1", ["a-episode"]))
-    assert not store.interrupt("a-episode", "It never ran.")
-    store.claim_next(worker="test")
-    assert store.interrupt("a-episode", "Its worker died.")
-    assert not store.interrupt("a-episode", "Twice.")
-    assert store.episode("a-episode").error == EpisodeError("interrupted", "Its worker died.")
+    store.runs.create(make_run("run-1", ["a-episode"]))
+    assert not store.queue.interrupt("a-episode", "It never ran.")
+    store.queue.claim_next(worker="test")
+    assert store.queue.interrupt("a-episode", "Its worker died.")
+    assert not store.queue.interrupt("a-episode", "Twice.")
+    assert store.episodes.get("a-episode").error == EpisodeError("interrupted", "Its worker died.")
 
 
 def _set_back_heartbeats(store: TraceStore) -> None:

@@ -25,7 +25,7 @@ def folder() -> Iterator[Path]:
     """A folder with a database of one episode, closed."""
     with reachable_folder() as made:
         with TraceStore(f"sqlite:///{made / 'traces.db'}") as store:
-            store.create_run(make_run("run-1", ["a-episode", "b-episode"]))
+            store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
             record_episode(store, "a-episode", 5)
         (made / "traces.db").chmod(0o644)
         yield made
@@ -50,11 +50,11 @@ def protect_both(folder: Path) -> None:
 
 def assert_refuses_to_write(store: TraceStore) -> None:
     attempts: tuple[Callable[[], object], ...] = (
-        lambda: store.create_run(make_run("run-2", ["c-episode"])),
-        lambda: store.claim_next(worker="test"),
-        lambda: store.heartbeat("a-episode"),
-        lambda: store.delete_episodes(["a-episode"]),
-        lambda: store.save_seed_description(SEED_DESCRIPTION),
+        lambda: store.runs.create(make_run("run-2", ["c-episode"])),
+        lambda: store.queue.claim_next(worker="test"),
+        lambda: store.queue.heartbeat("a-episode"),
+        lambda: store.episodes.delete(["a-episode"]),
+        lambda: store.seeds.save(SEED_DESCRIPTION),
     )
     for attempt in attempts:
         with pytest.raises(StoreReadOnly, match="can be read but not written.* Nothing can be launched, saved or"):
@@ -74,8 +74,8 @@ def test_a_protected_file_is_opened_read_only_and_left_as_it_is(
         with TraceStore(f"sqlite:///{folder / 'traces.db'}") as store:
             assert store.read_only
             assert f"{named} cannot be written by this user" in store.read_only_reason
-            assert len(store.load_episode("a-episode").decisions) == 5
-            assert len(store.archive_part(["a-episode"]).episodes) == 1
+            assert len(store.episodes.load("a-episode").decisions) == 5
+            assert len(store.rewards.played(["a-episode"]).rows) == 1
             assert_refuses_to_write(store)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -91,18 +91,18 @@ def test_a_read_only_store_follows_what_its_owner_writes(folder: Path):
     as_reader = unprivileged
     with as_reader():
         reader = TraceStore(url)
-        assert [run.id for run in reader.runs()] == ["run-1"]
+        assert [run.id for run in reader.runs.newest().rows] == ["run-1"]
     if os.geteuid() != 0:
         folder.chmod(0o755)
     with closing(TraceStore(url)) as owner:
-        owner.create_run(make_run("run-2", ["c-episode"]))
+        owner.runs.create(make_run("run-2", ["c-episode"]))
         with as_reader():
-            assert {run.id for run in reader.runs()} == {"run-1", "run-2"}
-        owner.create_run(make_run("run-3", ["d-episode"]))
+            assert {run.id for run in reader.runs.newest().rows} == {"run-1", "run-2"}
+        owner.runs.create(make_run("run-3", ["d-episode"]))
         with as_reader():
-            assert {run.id for run in reader.runs()} == {"run-1", "run-2", "run-3"}
+            assert {run.id for run in reader.runs.newest().rows} == {"run-1", "run-2", "run-3"}
     with as_reader():
-        assert {run.id for run in reader.runs()} == {"run-1", "run-2", "run-3"}
+        assert {run.id for run in reader.runs.newest().rows} == {"run-1", "run-2", "run-3"}
         reader.close()
 
 
@@ -143,7 +143,7 @@ def test_the_database_of_another_program_is_still_recognised(folder: Path):
 
 def filled(url: str) -> None:
     with TraceStore(url) as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         record_episode(store, "a-episode", 3)
 
 
@@ -151,7 +151,7 @@ def test_a_server_that_only_reads_is_opened_read_only(postgres_url: str):
     filled(postgres_url)
     with TraceStore(f"{postgres_url}%20-cdefault_transaction_read_only%3Don") as store:
         assert store.read_only
-        assert len(store.load_episode("a-episode").decisions) == 3
+        assert len(store.episodes.load("a-episode").decisions) == 3
         assert_refuses_to_write(store)
 
 
@@ -169,7 +169,7 @@ def test_a_user_who_may_only_read_is_opened_read_only(postgres_url: str):
     with TraceStore(postgres_url.replace("tester:", f"{schema}_reader:")) as store:
         assert store.read_only
         assert "this user's rights" in store.read_only_reason
-        assert len(store.load_episode("a-episode").decisions) == 3
+        assert len(store.episodes.load("a-episode").decisions) == 3
         assert_refuses_to_write(store)
     with engine.begin() as connection:
         connection.execute(text(f"DROP OWNED BY {schema}_reader"))

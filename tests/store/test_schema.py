@@ -39,14 +39,14 @@ def test_the_columns_are_those_that_are_written_down(store: TraceStore):
 
 def test_opening_again_changes_nothing(database_url: str):
     with TraceStore(database_url) as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
     with TraceStore(database_url) as store:
-        assert store.episode("a-episode").id == "a-episode"
+        assert store.episodes.get("a-episode").id == "a-episode"
 
 
 def test_a_database_of_a_newer_program_is_left_alone(database_url: str):
     with TraceStore(database_url) as store:
-        store.create_run(make_run("run-1", ["a-episode"]))
+        store.runs.create(make_run("run-1", ["a-episode"]))
         with store._database.writing() as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
         with pytest.raises(StoreTooNew, match="written by a newer Craftscope .*'9999'.* Update Craftscope, or choose"):
@@ -54,7 +54,7 @@ def test_a_database_of_a_newer_program_is_left_alone(database_url: str):
         with store._database.writing() as connection:
             head = ScriptDirectory.from_config(alembic_config()).get_current_head()
             connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{head}'")
-        assert store.episode("a-episode").id == "a-episode"
+        assert store.episodes.get("a-episode").id == "a-episode"
 
 
 def test_a_database_that_does_not_know_its_schema_is_left_alone(database_url: str):
@@ -83,14 +83,14 @@ def test_processes_that_create_the_database_at_once_all_succeed(database_url: st
     results.close()
     assert said == [f"run-{number}" for number in range(6)]
     with TraceStore(database_url) as store:
-        assert sorted(run.id for run in store.runs()) == said
+        assert sorted(run.id for run in store.runs.newest().rows) == said
 
 
 def _open_and_add(url: str, number: int, together, results) -> None:
     together.wait(timeout=60)
     try:
         with TraceStore(url) as store:
-            store.create_run(make_run(f"run-{number}", [f"episode-{number}"]))
+            store.runs.create(make_run(f"run-{number}", [f"episode-{number}"]))
         results.put(f"run-{number}")
     except Exception as error:  # noqa: BLE001  handed to the test
         results.put(repr(error))
@@ -113,5 +113,5 @@ def test_a_process_that_dies_while_it_creates_the_database_leaves_nothing_half_d
         begun.close()
         begins.close()
         with TraceStore(url) as store:
-            store.create_run(make_run("run-after", ["after"]))
-            assert store.episode("after").id == "after"
+            store.runs.create(make_run("run-after", ["after"]))
+            assert store.episodes.get("after").id == "after"

@@ -10,20 +10,20 @@ from tests.support.records import SEED_DESCRIPTION
 
 
 def test_a_description_comes_back_equal(store: TraceStore):
-    store.save_seed_description(SEED_DESCRIPTION)
-    assert store.seed_description(42, 1, EnvConfig(), "engine-1") == SEED_DESCRIPTION
+    store.seeds.save(SEED_DESCRIPTION)
+    assert store.seeds.get(42, 1, EnvConfig(), "engine-1") == SEED_DESCRIPTION
 
 
 def test_other_worlds_environments_and_engines_have_their_own(store: TraceStore):
-    store.save_seed_description(SEED_DESCRIPTION)
-    assert store.seed_description(43, 1, EnvConfig(), "engine-1") is None
-    assert store.seed_description(42, 2, EnvConfig(), "engine-1") is None
-    assert store.seed_description(42, 1, EnvConfig(area=(32, 32)), "engine-1") is None
-    assert store.seed_description(42, 1, EnvConfig(), "engine-2") is None
+    store.seeds.save(SEED_DESCRIPTION)
+    assert store.seeds.get(43, 1, EnvConfig(), "engine-1") is None
+    assert store.seeds.get(42, 2, EnvConfig(), "engine-1") is None
+    assert store.seeds.get(42, 1, EnvConfig(area=(32, 32)), "engine-1") is None
+    assert store.seeds.get(42, 1, EnvConfig(), "engine-2") is None
 
 
 def test_a_new_description_takes_the_place_of_the_old_one(store: TraceStore):
-    store.save_seed_description(SEED_DESCRIPTION)
-    store.save_seed_description(replace(SEED_DESCRIPTION, trees=13))
-    found = store.seed_description(42, 1, EnvConfig(), "engine-1")
+    store.seeds.save(SEED_DESCRIPTION)
+    store.seeds.save(replace(SEED_DESCRIPTION, trees=13))
+    found = store.seeds.get(42, 1, EnvConfig(), "engine-1")
     assert found is not None and found.trees == 13

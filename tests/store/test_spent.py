@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event
 
-from core.errors import InvalidInput
 from core.store import EpisodeSpent, TraceStore
 from tests.support.records import START, make_decisions, make_run, record_episode
 
@@ -28,12 +27,12 @@ def statements(store: TraceStore) -> Iterator[list[str]]:
 
 
 def test_each_episode_has_its_own_sums(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "episode-2"]))
+    store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 4)
     record_episode(store, "episode-2", 9)
-    spent = store.spent_by(["episode-1", "episode-2"])
+    spent = store.episodes.spent(["episode-1", "episode-2"])
     for episode_id in ("episode-1", "episode-2"):
-        calls = [decision.model_call for decision in store.load_episode(episode_id).decisions]
+        calls = [decision.model_call for decision in store.episodes.load(episode_id).decisions]
         asked = [call for call in calls if call is not None]
         assert spent[episode_id].calls == len(asked) > 0
         assert spent[episode_id].tokens_in == sum(call.tokens_in or 0 for call in asked)
@@ -43,40 +42,38 @@ def test_each_episode_has_its_own_sums(store: TraceStore):
 
 
 def test_one_that_asked_nothing_has_spent_nothing_and_its_cost_is_not_known(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "waiting"]))
+    store.runs.create(make_run("run-1", ["episode-1", "waiting"]))
     record_episode(store, "episode-1", 1)  # its only decision asked no model
-    assert store.spent_by(["episode-1", "waiting"]) == {"episode-1": EpisodeSpent(), "waiting": EpisodeSpent()}
+    assert store.episodes.spent(["episode-1", "waiting"]) == {"episode-1": EpisodeSpent(), "waiting": EpisodeSpent()}
     assert EpisodeSpent().tokens is None
 
 
 def test_what_is_not_stored_is_left_out(store: TraceStore):
-    assert store.spent_by(["nothing-like-it"]) == {}
-    assert store.spent_by([]) == {}
-    with pytest.raises(InvalidInput, match="give a text"):
-        store.spent_by([7])  # pyright: ignore[reportArgumentType]
+    assert store.episodes.spent(["nothing-like-it"]) == {}
+    assert store.episodes.spent([]) == {}
 
 
 def test_all_of_them_are_one_query_without_a_payload(store: TraceStore):
     ids = [f"episode-{number}" for number in range(4)]
-    store.create_run(make_run("run-1", ids))
+    store.runs.create(make_run("run-1", ids))
     for episode_id in ids:
         record_episode(store, episode_id, 3)
     with statements(store) as sent:
-        assert len(store.spent_by(ids)) == 4
+        assert len(store.episodes.spent(ids)) == 4
     assert len(sent) == 1
     assert "decision_payloads" not in sent[0]
 
 
 def test_the_time_of_all_decisions_in_its_parts_is_one_query_without_a_payload(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1"]))
+    store.runs.create(make_run("run-1", ["episode-1"]))
     recorder_initial, decisions = make_decisions(50)
-    assert store.claim_next(worker="test")
+    assert store.queue.claim_next(worker="test")
     recorder = store.recorder("episode-1")
     recorder.start(START, recorder_initial)
     for decision in decisions:
         recorder.record(decision)
     with statements(store) as sent:
-        summaries = store.decisions("episode-1")
+        summaries = store.episodes.decisions("episode-1")
     assert len(summaries) == 50 and any(summary.waited_ms is not None for summary in summaries)
     assert [statement for statement in sent if "decision_payloads" in statement] == []
     assert len([statement for statement in sent if "FROM decisions" in statement]) == 1

@@ -20,8 +20,8 @@ INITIAL, DECISIONS = make_decisions(4)
 
 def started(store: TraceStore, run_id: str, episode_id: str) -> EpisodeRecorder:
     """The recorder of an episode that one worker plays, with a decision stored."""
-    store.create_run(make_run(run_id, [episode_id]))
-    assert store.claim_next(worker="worker-1") is not None
+    store.runs.create(make_run(run_id, [episode_id]))
+    assert store.queue.claim_next(worker="worker-1") is not None
     recorder = store.recorder(episode_id)
     recorder.start(START, INITIAL)
     recorder.record(DECISIONS[0])
@@ -54,8 +54,8 @@ def test_an_episode_that_got_the_key_of_a_deleted_one_is_not_touched(
 ):
     deleted = started(store, "run-1", "episode-1")
     key = key_of(store, "episode-1")
-    store.interrupt("episode-1", "It was stopped.")
-    store.delete_episodes(["episode-1"])
+    store.queue.interrupt("episode-1", "It was stopped.")
+    store.episodes.delete(["episode-1"])
     other = started(store, "run-2", "episode-2")
     if store.backend.startswith("SQLite"):
         assert key_of(store, "episode-2") == key, "or this test shows nothing"
@@ -70,13 +70,13 @@ def test_an_episode_that_got_the_key_of_a_deleted_one_is_not_touched(
 
 
 def test_the_start_of_a_deleted_episode_does_not_become_that_of_another(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1"]))
-    store.claim_next(worker="worker-1")
+    store.runs.create(make_run("run-1", ["episode-1"]))
+    store.queue.claim_next(worker="worker-1")
     deleted = store.recorder("episode-1")
-    store.interrupt("episode-1", "It was stopped.")
-    store.delete_episodes(["episode-1"])
-    store.create_run(make_run("run-2", ["episode-2"]))
-    store.claim_next(worker="worker-1")
+    store.queue.interrupt("episode-1", "It was stopped.")
+    store.episodes.delete(["episode-1"])
+    store.runs.create(make_run("run-2", ["episode-2"]))
+    store.queue.claim_next(worker="worker-1")
     before = everything(store)
     with pytest.raises(UnknownEpisode, match="Episode episode-1 was deleted"):
         deleted.start(START, INITIAL)
@@ -100,8 +100,8 @@ def test_an_episode_that_another_worker_has_by_now_is_not_touched(
 
 
 def test_the_start_of_an_episode_that_another_worker_has_is_refused(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1"]))
-    store.claim_next(worker="worker-1")
+    store.runs.create(make_run("run-1", ["episode-1"]))
+    store.queue.claim_next(worker="worker-1")
     recorder = store.recorder("episode-1")
     given_to(store, "worker-2")
     before = everything(store)

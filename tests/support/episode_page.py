@@ -54,7 +54,7 @@ def button(at: AppTest, key: str):
 
 def only_queued(store: TraceStore, spec: EpisodeSpec, episode_id: str = "a" * 32) -> QueuedEpisode:
     queued = QueuedEpisode(episode_id, spec)
-    store.create_run(Run("e" * 32, datetime.now(UTC), (queued,)))
+    store.runs.create(Run("e" * 32, datetime.now(UTC), (queued,)))
     return queued
 
 

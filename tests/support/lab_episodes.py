@@ -43,7 +43,7 @@ def record_changes(
         policy=PolicySpec(policy),
         reward=reward,
     )
-    store.create_run(replace(run, episodes=(replace(run.episodes[0], group_index=group_index),)))
+    store.runs.create(replace(run, episodes=(replace(run.episodes[0], group_index=group_index),)))
     record_claimed(store, changes, reward)
 
 
@@ -52,14 +52,14 @@ def record_group(
 ) -> None:
     """Launch a run of several episodes of one seed, and record them."""
     run = make_run(run_id, list(episodes), seed=seed, policy=PolicySpec(policy), reward=DEFAULTS)
-    store.create_run(run)
+    store.runs.create(run)
     for changes in episodes.values():
         record_claimed(store, changes, DEFAULTS)
 
 
 def record_claimed(store: TraceStore, changes: Sequence[Change], reward: RewardConfig) -> None:
     """Record the episode that is next in the queue."""
-    claimed = store.claim_next(worker="test")
+    claimed = store.queue.claim_next(worker="test")
     assert claimed is not None
     recorder = store.recorder(claimed[1].id)
     facts = StateFacts(dict.fromkeys(NAMES, False), {"health": 9, "drink": 9}, dict.fromkeys(NAMES, 0))

@@ -62,7 +62,7 @@ def wait_until_over(store: TraceStore, run_id: str) -> tuple[EpisodeSummary, ...
     """The run's episodes, once every one of them has ended."""
 
     def over() -> tuple[EpisodeSummary, ...] | None:
-        episodes = store.run_episodes(run_id)
+        episodes = store.runs.episodes(run_id).rows
         return episodes if all(episode.status.is_over for episode in episodes) else None
 
     return wait_for("the run's end", over)
@@ -72,7 +72,7 @@ def wait_until_moving(store: TraceStore, episode_id: str) -> EpisodeSummary:
     """The episode, once some of its decisions are stored."""
 
     def moving() -> EpisodeSummary | None:
-        episode = store.episode(episode_id)
+        episode = store.episodes.get(episode_id)
         return episode if episode.n_decisions >= 3 else None
 
     return wait_for("the first decisions", moving)

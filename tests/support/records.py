@@ -139,7 +139,7 @@ def record_episode(
     stop_reason: StopReason = StopReason.MAX_STEPS,
 ) -> None:
     """Claim the next queued episode, which must be this one, and record it from start to end."""
-    claimed = store.claim_next(worker="test")
+    claimed = store.queue.claim_next(worker="test")
     assert claimed is not None and claimed[1].id == episode_id
     recorder = store.recorder(episode_id)
     initial, made = make_decisions(decisions, seed=seed)

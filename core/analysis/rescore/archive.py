@@ -4,56 +4,24 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from core.facts import EpisodeFacts, PlayedEpisode
 from core.facts.columns import FactColumns
-
-
-class UnreadableEpisode(Protocol):
-    """An episode that is damaged."""
-
-    @property
-    def id(self) -> str:
-        """Which."""
-        ...
-
-    @property
-    def problem(self) -> str:
-        """Why, in a sentence."""
-        ...
-
-
-class Part(Protocol):
-    """What a source answers: episodes with their facts, side by side."""
-
-    @property
-    def episodes(self) -> tuple[PlayedEpisode, ...]:
-        """Who played."""
-        ...
-
-    @property
-    def facts(self) -> tuple[EpisodeFacts, ...]:
-        """What it changed."""
-        ...
-
-    @property
-    def unreadable(self) -> Sequence[UnreadableEpisode]:
-        """What could not be read."""
-        ...
+from core.store.rows import Listing
 
 
 class RewardSource(Protocol):
-    """Where facts come from: a `TraceStore`."""
+    """Where facts come from: `TraceStore.rewards`."""
 
     def played_ids(self) -> tuple[str, ...]:
         """The episodes that are over and made at least one decision, oldest launch first."""
         ...
 
-    def archive_part(self, ids: Iterable[str]) -> Part:
+    def played(self, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
         """Those episodes with their facts."""
         ...
 
@@ -62,7 +30,7 @@ class RewardSource(Protocol):
 class Stored:
     """Some or all stored episodes, oldest launch first, with their decisions as columns. Never changed.
 
-    unreadable: (episode id, why) of those that are damaged and therefore left out.
+    unreadable: (episode id, why) of those that are corrupt and therefore left out.
     """
 
     episodes: tuple[PlayedEpisode, ...]
@@ -90,29 +58,27 @@ class RewardArchive:
         self._source = source
         self._lock = threading.Lock()
         self._known: dict[str, tuple[PlayedEpisode, EpisodeFacts]] = {}
-        self._damaged: dict[str, str] = {}
+        self._corrupt: dict[str, str] = {}
         self._stored = Stored((), FactColumns([]))
 
     def refresh(self) -> Stored:
         """Everything that is over by now: reads what is new, forgets what is gone. Raises what the source raises.
 
-        An episode that is over does not change any more, so only the ids are compared. A damaged one is tried anew
-        each time: somebody may have put back a whole copy of the database.
+        An episode that is over does not change any more, so only the ids are compared. A corrupt one is read again each
+        time: the database may have been replaced by a good copy.
         """
         with self._lock, _no_search_for_cycles():
             ids = self._source.played_ids()
             new = [name for name in ids if name not in self._known]
-            found = self._source.archive_part(new) if new else None
-            damaged: dict[str, str] = {}
-            if found is not None:
-                self._known.update({p.id: (p, f) for p, f in zip(found.episodes, found.facts, strict=True)})
-                damaged = {entry.id: entry.problem for entry in found.unreadable}
+            found = self._source.played(new) if new else Listing(())
+            self._known.update({played.id: (played, facts) for played, facts in found.rows})
+            corrupt = {entry.id: entry.problem for entry in found.unreadable}
             present = [name for name in ids if name in self._known]
-            if present != [episode.id for episode in self._stored.episodes] or damaged != self._damaged:
+            if present != [episode.id for episode in self._stored.episodes] or corrupt != self._corrupt:
                 self._known = {name: self._known[name] for name in present}
-                self._damaged = damaged
+                self._corrupt = corrupt
                 episodes, facts = [p for p, _ in self._known.values()], [f for _, f in self._known.values()]
-                self._stored = Stored(tuple(episodes), FactColumns(facts), tuple(damaged.items()))
+                self._stored = Stored(tuple(episodes), FactColumns(facts), tuple(corrupt.items()))
             return self._stored
 
 

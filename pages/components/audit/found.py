@@ -48,6 +48,6 @@ def audited_config(config: RewardConfig, thresholds: AuditThresholds) -> Audited
 @st.cache_resource(max_entries=2_000, show_spinner=False)
 def _audit(_store: TraceStore, url: str, episode_id: str, n_decisions: int, thresholds: AuditThresholds) -> Audited:
     try:
-        return Audited(audit(_store.load_episode(episode_id), thresholds))
+        return Audited(audit(_store.episodes.load(episode_id), thresholds))
     except CraftscopeError as error:  # damaged, say: that is the episode's finding, and the others go on
         return Audited(problem=str(error))

@@ -158,7 +158,7 @@ def _neighbours(summary: EpisodeSummary) -> tuple[str | None, str | None]:
 @st.cache_data(ttl=10, max_entries=16, show_spinner=False)
 def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[str, tuple[str, ...]]:
     """The run's name and its episodes in order."""
-    return _store.run(run_id).name, tuple(episode.id for episode in _store.run_episodes(run_id))
+    return _store.runs.get(run_id).name, tuple(episode.id for episode in _store.runs.episodes(run_id).rows)
 
 
 def _show_line(summary: EpisodeSummary) -> None:
@@ -198,7 +198,7 @@ def _run_label(summary: EpisodeSummary) -> str:
 def _checked(episode_id: str) -> tuple[str, str]:
     """What came out, in a sentence, and more of it for those who ask. Steps are counted from 1, as on this page."""
     try:
-        result = replay.check(store().load_episode(episode_id))
+        result = replay.check(store().episodes.load(episode_id))
     except CraftscopeError as error:
         return f"It could not be simulated again: {one_line(str(error), _MAX_REASON_LENGTH)}", escape(str(error))
     if result.exact and result.frames:
@@ -213,7 +213,7 @@ def _follow(shown: EpisodeSummary) -> None:
     """Say how far a running episode is, without moving what is on the screen unless it is followed; draw it anew once
     it is over."""
     try:
-        now = store().episode(shown.id)
+        now = store().episodes.get(shown.id)
     except StoreError:  # deleted meanwhile, say: the whole page has the sentence for it
         st.rerun()
     if now.status != shown.status:

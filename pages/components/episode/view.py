@@ -233,7 +233,7 @@ def _show_tab(tab: str, summary: EpisodeSummary, track: EpisodeData, decision: D
         case "Map":
             show_map(summary.spec, track, cursor.frame, summary.id)
         case _:
-            _show_decision_tab(tab, summary, track, store().decision(summary.id, decision.index), cursor)
+            _show_decision_tab(tab, summary, track, store().episodes.decision(summary.id, decision.index), cursor)
 
 
 def _show_decision_tab(
@@ -254,7 +254,7 @@ def _show_decision_tab(
 def _asked_before(episode_id: str, track: EpisodeData, index: int) -> AskedBefore | None:
     """The newest call before that decision. Mostly the one just before, but not every decision asks a model."""
     asked = next((earlier.index for earlier in reversed(track.decisions[:index]) if earlier.model_calls), None)
-    call = None if asked is None else store().decision(episode_id, asked).model_call
+    call = None if asked is None else store().episodes.decision(episode_id, asked).model_call
     return None if asked is None or call is None else AskedBefore(asked, call)
 
 

@@ -19,7 +19,7 @@ _SAID = f"{PREFIX}profile_said"
 
 def profile_picker() -> str:
     """Draw it. The name of the profile that the connection below is filled from; empty where it says something else."""
-    profiles = {profile.name: profile for profile in store().model_profiles()}
+    profiles = {profile.name: profile for profile in store().profiles.all().rows}
     key = keep("param_llm_profile", "")
     if (linked := st.session_state.pop(PROFILE_OF_LINK, None)) is not None:
         fill_connection(profiles.get(linked, ModelProfile("", "", "")))
@@ -79,7 +79,7 @@ def _save() -> None:
     profile = connection_of(name)
     try:
         endpoint_of(profile.base_url)
-        store().save_model_profile(profile)
+        store().profiles.save(profile)
     except (InvalidConfig, StoreError) as error:
         st.session_state[_SAID] = f"Nothing was saved. {error}"
         return
@@ -89,7 +89,7 @@ def _save() -> None:
 
 def _forget(name: str) -> None:
     try:
-        store().delete_model_profile(name)
+        store().profiles.delete(name)
     except StoreError as error:
         st.session_state[_SAID] = f"It was not deleted. {error}"
         return

@@ -74,7 +74,7 @@ class LinkField:
 
 def _profile(name: str) -> str:
     """Only the name of a profile goes into a link: an address in it could make somebody send a key elsewhere."""
-    if name not in {profile.name for profile in store().model_profiles()}:
+    if name not in {profile.name for profile in store().profiles.all().rows}:
         raise ValueError("no saved connection has that name. Enter the connection in the Policy tab.")
     return name
 

@@ -1,6 +1,6 @@
 """The replay player: an episode drawn in the browser from its scenes, stepped with the keyboard.
 
-    data = build_player_data(store.packed_scenes(id), steps, decisions, unlocks)     # cache it per episode
+    data = build_player_data(store.episodes.packed_scenes(id), steps, decisions, unlocks)     # cache it per episode
     frame = player(data, key=f"player-{id}", start_step=frame_of_the_url)
 
 **Frames.** Frame 0 is the world after reset; frame k (k >= 1) is the world after step k - 1, so an episode of n steps

@@ -63,8 +63,8 @@ def episode_data_of(store: TraceStore, summary: EpisodeSummary) -> EpisodeData:
 # cache_resource: it is frozen, and cache_data would copy it at each step of the player.
 @st.cache_resource(max_entries=6, show_spinner="Opening the episode…")
 def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> EpisodeData:
-    episode = _store.load_episode(episode_id)
-    decisions = _store.decisions(episode_id)[: len(episode.decisions)]
+    episode = _store.episodes.load(episode_id)
+    decisions = _store.episodes.decisions(episode_id)[: len(episode.decisions)]
     player, problem = _player_data(_store, episode)
     states = [episode.initial, *(step.state for step in episode.steps)]
     return EpisodeData(
@@ -93,12 +93,12 @@ def scenes_of(store: TraceStore, summary: EpisodeSummary) -> PackedScenes:
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def _load_columns(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> FactColumns:
-    return FactColumns([_store.reward_facts(episode_id)])
+    return FactColumns([_store.rewards.facts(episode_id)])
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def _load_scenes(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> PackedScenes:
-    return read_packed(_store.packed_scenes(episode_id))
+    return read_packed(_store.episodes.packed_scenes(episode_id))
 
 
 def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None, str]:
@@ -107,7 +107,7 @@ def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None
     steps = [StepHud(safe_text(step.action, 60), step.env_reward) for step in episode.steps]
     try:
         data = build_player_data(
-            store.packed_scenes(episode.id),
+            store.episodes.packed_scenes(episode.id),
             steps,
             [_hud(decision) for decision in _with_starts(episode)],
             [(step, safe_text(name, 60)) for name, step in episode.unlock_steps.items()],

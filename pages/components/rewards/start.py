@@ -70,7 +70,7 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
     if trouble := form.get(_TROUBLE):
         st.error("Cannot start from this configuration.")
         st.text(safe_text(trouble, _MAX_SENTENCE_LENGTH))
-    show_corrupt_rewards(store().unreadable_rewards(), form.key("damaged_rewards"))
+    show_corrupt_rewards(store().rewards.saved().unreadable, form.key("damaged_rewards"))
     return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
 
 
@@ -86,14 +86,16 @@ def start_from_link(form: FormState, config: RewardConfig) -> None:
     if config == checked(DEFAULT):
         origin = DEFAULTS
     else:
-        origin = next((saved_as(saved.name) for saved in store().saved_rewards() if saved.config == config), LINKED)
+        origin = next(
+            (saved_as(saved.name) for saved in store().rewards.saved().rows if saved.config == config), LINKED
+        )
     start_from(form, config, origin)
 
 
 def config_in(text: str) -> RewardConfig:
     """The checked configuration of a trainer's JSON or of a link. Names that somebody saved here are taken beside
     Crafter's own, so that what the Lab gives it takes again. Raises InvalidReward."""
-    saved = [entry.config for entry in store().saved_rewards()]
+    saved = [entry.config for entry in store().rewards.saved().rows]
     achievements, items = [*ACHIEVEMENTS], [*ITEMS]
     for config in saved:
         achievements += [*config.weights, *config.k_limits, *config.achievement_count_weights]
@@ -113,13 +115,13 @@ def origin_of(form: FormState) -> str:
 
 def start_from_episode(form: FormState, episode_id: str) -> None:
     """Fill the form with the configuration of an episode. Raises StoreError, InvalidReward."""
-    start_from(form, checked(store().episode(episode_id).spec.reward), _EPISODE + episode_id)
+    start_from(form, checked(store().episodes.get(episode_id).spec.reward), _EPISODE + episode_id)
 
 
 def _runs() -> dict[str, str]:
     return {
         _RUN + run.id: f"Run: {one_line(run.name, _MAX_NAME_LENGTH) or short_id(run.id)} · {when(run.created_at)}"
-        for run in store().runs(limit=_MAX_RUNS)
+        for run in store().runs.newest(_MAX_RUNS).rows
         if run.n_episodes
     }
 
@@ -138,15 +140,15 @@ def _start(form: FormState) -> None:
 def _config_of(chosen: str) -> RewardConfig:
     """Raises StoreError, InvalidReward, and KeyError if the saved configuration was deleted."""
     if chosen.startswith(_SAVED):
-        saved = {entry.name: entry.config for entry in store().saved_rewards()}
+        saved = {entry.name: entry.config for entry in store().rewards.saved().rows}
         return checked(saved[chosen.removeprefix(_SAVED)])
     if chosen.startswith(_RUN):
-        page = store().episodes(EpisodeFilter(run_id=chosen.removeprefix(_RUN)))
+        page = store().episodes.page(EpisodeFilter(run_id=chosen.removeprefix(_RUN)))
         if not page.rows and page.unreadable:
             raise StoreCorrupt(page.unreadable[0].problem)
         return checked(page.rows[0].spec.reward) if page.rows else DEFAULT
     if chosen.startswith(_EPISODE):
-        return checked(store().episode(chosen.removeprefix(_EPISODE)).spec.reward)
+        return checked(store().episodes.get(chosen.removeprefix(_EPISODE)).spec.reward)
     return DEFAULT  # offered only while the form shows it
 
 

@@ -299,7 +299,7 @@ def _drawn(
 ) -> bytes | None:
     """The newest frame; `n_steps` is what makes it another one. None where there is none."""
     try:
-        scene = _store.latest_scene(episode_id)
+        scene = _store.episodes.latest_scene(episode_id)
     except UnknownEpisode:  # deleted since its row was read; the next drawing does without it
         return None
     return None if scene is None else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))

@@ -36,8 +36,8 @@ def is_of_a_model(row: EpisodeSummary) -> bool:
 def show_spent(run_id: str) -> None:
     """What the model calls of the run have come to, beside its budget; and whether that is used up."""
     st.html(_STYLE)
-    spent = store().spent(run_id)
-    budget = _budget_of(store().run(run_id).config)
+    spent = store().runs.spent(run_id)
+    budget = _budget_of(store().runs.get(run_id).config)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run-spent"):
         said = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens)} tokens · {_cost(spent)}"
         if not budget.is_open:
@@ -57,7 +57,7 @@ def spent_on(rows: list[EpisodeSummary]) -> dict[str, EpisodeSpent]:
     One query for all of them.
     """
     of_models = [row.id for row in rows if is_of_a_model(row)]
-    found = store().spent_by(of_models) if of_models else {}
+    found = store().episodes.spent(of_models) if of_models else {}
     return {id_: found.get(id_, EpisodeSpent()) for id_ in of_models}  # one may have been deleted since
 
 
@@ -110,7 +110,7 @@ def _problem(decision: Decision) -> str:
 def _decision(_store: TraceStore, url: str, episode_id: str, index: int) -> Decision | None:
     """None where it was deleted since its row was read; the next drawing does without it."""
     try:
-        return _store.decision(episode_id, index)
+        return _store.episodes.decision(episode_id, index)
     except UnknownEpisode:
         return None
 

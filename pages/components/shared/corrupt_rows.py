@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InvalidInput, StoreError
-from core.store import Unreadable, UnreadableReward
+from core.store import Unreadable
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, short_id
@@ -27,7 +27,7 @@ def show_corrupt_episodes(unreadable: Sequence[Unreadable], key: str, *, deletab
         if deletable:
             st.caption("A whole copy of the database brings them back. To delete them cannot be undone.")
             ids = [entry.id for entry in unreadable]
-            _delete_button(f"Delete {number(len(ids))} for good", f"{key}_delete", lambda: store().delete_episodes(ids))
+            _delete_button(f"Delete {number(len(ids))} for good", f"{key}_delete", lambda: store().episodes.delete(ids))
         else:
             st.page_link("pages/traces.py", label="Delete them in Traces →")
 
@@ -42,7 +42,7 @@ def show_corrupt_runs(unreadable: Sequence[Unreadable], key: str) -> None:
         st.page_link("pages/traces.py", label="Their episodes in Traces →")
 
 
-def show_corrupt_rewards(unreadable: Sequence[UnreadableReward], key: str) -> None:
+def show_corrupt_rewards(unreadable: Sequence[Unreadable], key: str) -> None:
     """The same for saved reward configurations, each of which can be deleted."""
     if not unreadable:
         return
@@ -50,10 +50,10 @@ def show_corrupt_rewards(unreadable: Sequence[UnreadableReward], key: str) -> No
         for at, entry in enumerate(unreadable[:_MAX_NAMED]):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text(
-                    f"“{one_line(entry.name, _MAX_NAME_LENGTH)}”: {safe_text(entry.problem, _MAX_SENTENCE_LENGTH)}",
+                    f"“{one_line(entry.id, _MAX_NAME_LENGTH)}”: {safe_text(entry.problem, _MAX_SENTENCE_LENGTH)}",
                     width="stretch",
                 )
-                _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.name: store().forget_reward(name))
+                _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.id: store().rewards.forget(name))
         _say_how_many_more(unreadable)
         st.caption("What episodes earned in play stays. To delete one cannot be undone.")
 

@@ -23,7 +23,7 @@ def chosen_episode() -> EpisodeSummary:
     asked = st.query_params.get("id") or st.session_state.get(_LAST)
     try:
         if asked:
-            summary = store().episode(asked)
+            summary = store().episodes.get(asked)
             st.session_state[_LAST] = summary.id
             return summary
     except UnknownEpisode as error:
@@ -34,7 +34,7 @@ def chosen_episode() -> EpisodeSummary:
         st.stop()
     except StoreError as error:
         stop_with("Cannot read this episode", error)
-    if store().is_empty():
+    if store().episodes.is_empty():
         show_empty_store()
     else:
         st.subheader("Which episode?", anchor=False)
@@ -50,7 +50,7 @@ def link_to_traces(label: str = "All traces") -> None:
 
 
 def _offer_others() -> None:
-    newest = store().episodes(limit=_LOOKED_AT).rows
+    newest = store().episodes.page(limit=_LOOKED_AT).rows
     for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # finished episodes first
         label = (
             f"{escape(short_id(row.id))} · {escape(one_line(row.policy, _MAX_LABEL_LENGTH))} · seed {row.seed} · "

@@ -79,7 +79,7 @@ def look_whether_they_are_there(ids: Iterable[str]) -> None:
 
 def _is_stored(episode_id: str) -> bool:
     try:
-        stored().episode(episode_id)
+        stored().episodes.get(episode_id)
     except UnknownEpisode:
         return False
     return True
@@ -94,7 +94,7 @@ def models_of(store: TraceStore, rows: Sequence[EpisodeSummary]) -> tuple[str, .
 @st.cache_data(max_entries=500, show_spinner=False)
 def _model_of(_store: TraceStore, url: str, episode_id: str) -> str:
     try:
-        exchange = _store.next_exchange(episode_id, ExchangeFilter())
+        exchange = _store.episodes.next_exchange(episode_id, ExchangeFilter())
     except UnknownEpisode:
         return ""
     return exchange.model_call.model if exchange and exchange.model_call else ""

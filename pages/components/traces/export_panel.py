@@ -72,7 +72,7 @@ def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
 
 def _decisions_of(chosen: EpisodeFilter, ticked: Sequence[EpisodeSummary]) -> int:
     """How many have to be looked at."""
-    return sum(row.n_decisions for row in ticked) if ticked else store().totals(chosen).decisions
+    return sum(row.n_decisions for row in ticked) if ticked else store().episodes.totals(chosen).decisions
 
 
 def _offer(wanted: SftFilter, decisions: int) -> None:

@@ -86,7 +86,7 @@ def _only_run(ignored: list[str]) -> str | None:
     if not asked:
         return None
     try:
-        run = store().run(asked)
+        run = store().runs.get(asked)
     except UnknownEpisode:
         ignored.append(f'run "{_named(asked)}" (none is stored under that id)')
         return None

@@ -11,90 +11,90 @@ from tests.support.records import START, make_decisions, make_run, record_episod
 
 
 def test_it_holds_what_is_over_and_made_a_decision(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-over", "episode-none", "episode-going", "episode-queued"]))
+    store.runs.create(make_run("run-1", ["episode-over", "episode-none", "episode-going", "episode-queued"]))
     record_episode(store, "episode-over", 12)
     record_episode(store, "episode-none", 0)
-    going = store.claim_next(worker="w")
+    going = store.queue.claim_next(worker="w")
     assert going is not None
-    archive = RewardArchive(store)
+    archive = RewardArchive(store.rewards)
     stored = archive.refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-over"]
     assert stored.columns.n_decisions == 12
     (played,) = stored.episodes
-    summary = store.episode("episode-over")
+    summary = store.episodes.get("episode-over")
     assert (played.run_id, played.policy, played.seed) == (summary.run_id, summary.policy, summary.seed)
     assert (played.limits, played.config_hash) == (summary.spec.limits, summary.config_hash)
     assert played.policy_params == summary.spec.policy.params
 
 
 def test_new_episodes_join_and_deleted_ones_leave(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "episode-2"]))
+    store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
-    archive = RewardArchive(store)
+    archive = RewardArchive(store.rewards)
     first = archive.refresh()
     assert archive.refresh() is first
     record_episode(store, "episode-2", 7)
     assert [episode.id for episode in archive.refresh().episodes] == ["episode-1", "episode-2"]
     assert first.columns.n_decisions == 5, "what was handed out does not change"
-    store.delete_episodes(["episode-1"])
+    store.episodes.delete(["episode-1"])
     left = archive.refresh()
     assert ([episode.id for episode in left.episodes], left.columns.n_decisions) == (["episode-2"], 7)
 
 
 def test_what_was_logged_is_what_the_store_says(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "episode-2"]))
+    store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 9)
-    stored = RewardArchive(store).refresh()
+    stored = RewardArchive(store.rewards).refresh()
     assert np.allclose(as_played(stored.columns).returns, [episode.shaped_return for episode in stored.episodes])
     assert np.allclose(stored.columns.sums(stored.columns.env_rewards), [e.env_return for e in stored.episodes])
-    ends = [decision.step_end for decision in store.decisions("episode-2")]
+    ends = [decision.step_end for decision in store.episodes.decisions("episode-2")]
     assert stored.columns.step_ends[stored.columns.decisions_of(1)].tolist() == ends
 
 
 def test_facts_of_an_interrupted_episode_are_made_once_and_kept(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1"]))
-    store.claim_next(worker="w")
+    store.runs.create(make_run("run-1", ["episode-1"]))
+    store.queue.claim_next(worker="w")
     initial, decisions = make_decisions(6)
     recorder = store.recorder("episode-1")
     recorder.start(START, initial)
     for decision in decisions:
         recorder.record(decision)
-    assert store.interrupt("episode-1", "The machine went off.")
-    assert RewardArchive(store).refresh().columns.n_decisions == 6
+    assert store.queue.interrupt("episode-1", "The machine went off.")
+    assert RewardArchive(store.rewards).refresh().columns.n_decisions == 6
     with store._database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM episode_packs").scalar() == 1
 
 
-def test_a_damaged_episode_is_named_and_the_others_are_there(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "episode-2"]))
+def test_a_corrupt_episode_is_named_and_the_others_are_there(store: TraceStore):
+    store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 5)
-    _change(store, "UPDATE episodes SET env_return = env_return + 1 WHERE uuid = 'episode-1'")
-    stored = RewardArchive(store).refresh()
+    _change(store, "UPDATE episodes SET n_decisions = 6 WHERE uuid = 'episode-1'")
+    stored = RewardArchive(store.rewards).refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-2"]
     ((name, problem),) = stored.unreadable
     assert name == "episode-1" and "episode-1" in problem
-    assert stored.only(["episode-2"]).unreadable == (), "of what was chosen, nothing is damaged"
+    assert stored.only(["episode-2"]).unreadable == (), "of what was chosen, nothing is corrupt"
 
 
-def test_facts_that_are_damaged_are_made_anew_from_the_decisions(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1"]))
+def test_corrupt_reward_facts_are_rebuilt(store: TraceStore):
+    store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 5)
-    whole = RewardArchive(store).refresh()
+    whole = RewardArchive(store.rewards).refresh()
     _change(store, "UPDATE episode_packs SET blob = substr(blob, 1, 20)")
-    stored = RewardArchive(store).refresh()
+    stored = RewardArchive(store.rewards).refresh()
     assert stored.unreadable == ()
     assert stored.columns.logged.tolist() == whole.columns.logged.tolist()
 
 
-def test_one_that_was_damaged_is_there_again_once_it_is_whole(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1"]))
+def test_a_corrupt_episode_comes_back_with_a_good_copy(store: TraceStore):
+    store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 5)
-    _change(store, "UPDATE episodes SET n_steps = n_steps + 1")
-    archive = RewardArchive(store)
+    _change(store, "UPDATE episodes SET n_decisions = n_decisions + 1")
+    archive = RewardArchive(store.rewards)
     assert [name for name, _ in archive.refresh().unreadable] == ["episode-1"]
-    _change(store, "UPDATE episodes SET n_steps = n_steps - 1")
+    _change(store, "UPDATE episodes SET n_decisions = n_decisions - 1")
     assert [episode.id for episode in archive.refresh().episodes] == ["episode-1"]
     assert archive.refresh().unreadable == ()
 
@@ -105,10 +105,10 @@ def _change(store: TraceStore, statement: str) -> None:
 
 
 def test_some_of_it_can_be_looked_at_alone(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "episode-2", "episode-3"]))
+    store.runs.create(make_run("run-1", ["episode-1", "episode-2", "episode-3"]))
     for name, count in (("episode-1", 3), ("episode-2", 4), ("episode-3", 5)):
         record_episode(store, name, count)
-    stored = RewardArchive(store).refresh()
+    stored = RewardArchive(store.rewards).refresh()
     some = stored.only(["episode-3", "episode-1", "unheard-of"])
     assert [episode.id for episode in some.episodes] == ["episode-1", "episode-3"]
     config = RewardConfig("per_achievement", weights={"collect_wood": 3.0})
@@ -117,8 +117,8 @@ def test_some_of_it_can_be_looked_at_alone(store: TraceStore):
 
 
 def test_an_end_that_was_foreseen_is_known(store: TraceStore):
-    store.create_run(make_run("run-1", ["episode-1", "episode-2"]))
+    store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 3, stop_reason=StopReason.MAX_STEPS)
     record_episode(store, "episode-2", 3, stop_reason=StopReason.ABORTED)
-    stored = RewardArchive(store).refresh()
+    stored = RewardArchive(store.rewards).refresh()
     assert np.flatnonzero(stored.columns.is_end).tolist() == [2]

@@ -39,8 +39,8 @@ def played(store: TraceStore, spec: EpisodeSpec, *, stop_after: int | None = Non
         asked += 1
         return stop_after is not None and asked > stop_after
 
-    store.create_run(Run(uuid.uuid4().hex, datetime.now(UTC), (QueuedEpisode(episode_id, spec),)))
-    claimed = store.claim_next(worker="test")
+    store.runs.create(Run(uuid.uuid4().hex, datetime.now(UTC), (QueuedEpisode(episode_id, spec),)))
+    claimed = store.queue.claim_next(worker="test")
     assert claimed is not None
     (episode,) = run_rollout(
         spec,
@@ -50,7 +50,7 @@ def played(store: TraceStore, spec: EpisodeSpec, *, stop_after: int | None = Non
         should_stop=should_stop,
     )
     assert episode.stop_reason is not None
-    return store.reward_facts(episode_id), episode.stop_reason
+    return store.rewards.facts(episode_id), episode.stop_reason
 
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.value)

@@ -103,10 +103,10 @@ def play(server: RealServer, folder: Path, *, decisions: int, **params: Any) -> 
     run = make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
     settings = Settings(data_dir=folder, db_url=None, max_workers=1)
     with TraceStore.from_settings(settings) as store:
-        store.create_run(run)
+        store.runs.create(run)
         subprocess.run([sys.executable, "-m", "core.worker"], env=worker_environment(settings), check=True)
-        (summary,) = store.run_episodes(run.id)
-        return Played(summary, store.load_episode(summary.id), store.spent(run.id))
+        (summary,) = store.runs.episodes(run.id).rows
+        return Played(summary, store.episodes.load(summary.id), store.runs.spent(run.id))
 
 
 def test_the_episode_ends_for_a_reason_that_is_known(played: Played) -> None:

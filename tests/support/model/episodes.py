@@ -61,8 +61,8 @@ def record(
         )
         config = {} if budget is None else {"budget": budget}
         waiting = (QueuedEpisode(f"{at:x}" * 32, spec, at) for at in range(1, others + 1))
-        store.create_run(Run(RUN, datetime.now(UTC), (QueuedEpisode(EPISODE, spec), *waiting), "A model", config))
-        store.claim_next(worker="tests")
+        store.runs.create(Run(RUN, datetime.now(UTC), (QueuedEpisode(EPISODE, spec), *waiting), "A model", config))
+        store.queue.claim_next(worker="tests")
         with pytest.MonkeyPatch.context() as patch:
             if key:
                 patch.setenv(params["key_name"], key)

@@ -53,12 +53,12 @@ def play_model(
     )
     fields = {name: getattr(spec, name) for name in ("seed", "policy", "policy_seed", "env", "reward", "limits")}
     run_id = f"run-of-{episode_id}"
-    store.create_run(make_run(run_id, [episode_id], minutes=minutes, **fields))
-    store.claim_next(worker="test", run_id=run_id)
+    store.runs.create(make_run(run_id, [episode_id], minutes=minutes, **fields))
+    store.queue.claim_next(worker="test", run_id=run_id)
     client = FakeClient(answers)
     policy = LlmPolicy(policy_params, lambda: (endpoint_of(policy_params.base_url), client), max_actions=5)
     episode = run_episode(
-        store.episode(episode_id).spec,
+        store.episodes.get(episode_id).spec,
         CrafterEnv.from_config(spec.env, observe=False),
         policy,
         RewardShaper(spec.reward),

@@ -67,7 +67,7 @@ def _show_configs(chosen: Stored, wanted: AuditThresholds) -> None:
 def _names_of_configs() -> dict[str, str]:
     """Configuration hash -> the names under which people saved it."""
     names: dict[str, list[str]] = {}
-    for saved in store().saved_rewards():
+    for saved in store().rewards.saved().rows:
         names.setdefault(saved.config.config_hash, []).append(f"“{one_line(saved.name, _MAX_NAME_LENGTH)}”")
     return {
         config_hash: " and ".join(its[:_MAX_NAMES])
@@ -78,7 +78,7 @@ def _names_of_configs() -> dict[str, str]:
 
 def _config_of(episode: PlayedEpisode) -> RewardConfig | None:
     try:
-        return store().episode(episode.id).spec.reward
+        return store().episodes.get(episode.id).spec.reward
     except CraftscopeError:  # deleted a moment ago
         return None
 

@@ -149,7 +149,7 @@ def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
     """The newest runs of these episodes, newest first, each with what the filter calls it."""
     present = dict.fromkeys(episode.run_id for episode in reversed(episodes))
     try:
-        named = {run.id: run.name for run in store().runs(limit=_MAX_RUNS)}
+        named = {run.id: run.name for run in store().runs.newest(_MAX_RUNS).rows}
     except StoreError:  # their ids name them too
         named = {}
     labels: dict[str, str] = {}

@@ -43,7 +43,7 @@ from core.dataset import known_difficulties
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError
 from core.facts import EpisodeFacts, PlayedEpisode
-from core.store import Unreadable, World
+from core.store import World
 from core.types import Difficulty, RewardConfig
 from pages.components.lab.policies.policies_text import MIN_SEEDS
 from pages.components.shared.state import store
@@ -124,13 +124,7 @@ def correlations(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> di
 def unlocks(key: str, _stored: Stored) -> Floats:
     """The steps of all stored episodes' first unlocks. Raises StoreError."""
     ids = [episode.id for episode in _stored.episodes]
-    return unlock_table(ids, store().unlock_steps(ids), ACHIEVEMENTS)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def unreadable_unlocks(key: str, _stored: Stored) -> tuple[Unreadable, ...]:
-    """Those of all stored episodes whose unlocks are damaged. Raises StoreError."""
-    return store().unreadable_unlocks(episode.id for episode in _stored.episodes)
+    return unlock_table(ids, store().episodes.unlock_steps(ids), ACHIEVEMENTS)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -177,7 +171,7 @@ def configs(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[str, RewardCon
     found: dict[str, RewardConfig] = {}
     for config_hash, episode_id in list(example.items())[:_MAX_CONFIGS]:
         try:
-            found[config_hash] = store().episode(episode_id).spec.reward
+            found[config_hash] = store().episodes.get(episode_id).spec.reward
         except StoreError:
             continue
     return found

@@ -40,7 +40,6 @@ from pages.components.lab.policies.spread_charts import (
     unlock_quartiles,
 )
 from pages.components.lab.policies.tables import pay_csv, show_pay, success_csv
-from pages.components.shared.corrupt_rows import show_corrupt_episodes
 from pages.components.shared.state import store
 from pages.components.text.escape import MAX_LINE_LENGTH, escape, one_line, safe_text
 from pages.components.text.format import short_id, signed, words
@@ -212,9 +211,6 @@ def show_unlock_times(its: Compared) -> None:
             "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. The "
             "paler a mark, the fewer did."
         )
-        chosen = {episode.id for episode in its.episodes}
-        unreadable = [one for one in numbers.unreadable_unlocks(its.key, its.stored) if one.id in chosen]
-        show_corrupt_episodes(unreadable, "across_damaged")
     with right:
         _show_curves(its, table, drawn)
     _say_who_is_drawn(its)

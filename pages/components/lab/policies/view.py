@@ -120,7 +120,7 @@ def _show_nothing() -> None:
 def _show_what_is_compared(chosen: Chosen, summaries: Mapping[str, Summary]) -> None:
     policies = "policy" if len(summaries) == 1 else "policies"
     compared = f"{counted(len(chosen.rows), 'episode')} by {number(len(summaries))} {policies}"
-    st.caption(escape(compared + without_decision_in_words(store().without_decision())))
+    st.caption(escape(compared + without_decision_in_words(store().rewards.without_decision())))
 
 
 def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]) -> None:

@@ -80,7 +80,7 @@ def run_of(name: str, policy: PolicySpec) -> Run:
 def _runs() -> dict[str, RunSummary]:
     """The newest of each name."""
     names = {name for name, _ in EXAMPLE_POLICIES}
-    newest_first = store().runs(limit=_LOOKED_AT)
+    newest_first = store().runs.newest(limit=_LOOKED_AT).rows
     return {run.name: run for run in reversed(newest_first) if run.n_episodes and run.name in names}
 
 

@@ -34,8 +34,8 @@ def stored_rewards() -> Stored:
 
 def show_what_is_loaded(stored: Stored) -> None:
     """How much there is, what will join it, what is left out, and what cannot be read."""
-    waiting = store().totals(_NOT_OVER).episodes
-    left_out = sum(store().without_decision().values())
+    waiting = store().episodes.totals(_NOT_OVER).episodes
+    left_out = sum(store().rewards.without_decision().values())
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-loaded"):
         st.caption(_loaded_in_words(stored, waiting, left_out), width="content")
         show_corrupt_episodes([Unreadable(name, problem) for name, problem in stored.unreadable], "lab_damaged")
@@ -43,7 +43,7 @@ def show_what_is_loaded(stored: Stored) -> None:
 
 def show_why_none() -> None:
     """Why there is nothing to score, though something is stored."""
-    if store().totals(_NOT_OVER).episodes:
+    if store().episodes.totals(_NOT_OVER).episodes:
         st.info("No episode has finished yet. This page updates when the first one does.")
         st.page_link("pages/run.py", label="Watch them play →")
         return
@@ -53,7 +53,7 @@ def show_why_none() -> None:
 
 def join_what_ends(stored: Stored) -> None:
     """Draws the page anew whenever another episode is over, whoever stored it."""
-    wait_s = _POLL_S if store().totals(_NOT_OVER).episodes else _IDLE_S
+    wait_s = _POLL_S if store().episodes.totals(_NOT_OVER).episodes else _IDLE_S
     st.fragment(_wait, run_every=wait_s if page_is_ready("lab") else None)(stored, wait_s)
 
 
@@ -88,7 +88,7 @@ def _wait(stored: Stored, wait_s: float) -> None:
     except JobError as error:
         st.warning(escape(str(error)))
     try:
-        waits = source.totals(_NOT_OVER).episodes > 0
+        waits = source.episodes.totals(_NOT_OVER).episodes > 0
         if _archive(source.url, source).refresh() is stored and waits == (wait_s == _POLL_S):
             return
     except StoreError:
@@ -98,7 +98,7 @@ def _wait(stored: Stored, wait_s: float) -> None:
 
 def _wait_for_the_first() -> None:
     try:
-        if store().is_empty():
+        if store().episodes.is_empty():
             return
     except StoreError:
         pass  # as above
@@ -107,7 +107,7 @@ def _wait_for_the_first() -> None:
 
 @st.cache_resource(show_spinner=False)
 def _archive(url: str, _source: TraceStore) -> RewardArchive:
-    archive = RewardArchive(_source)
+    archive = RewardArchive(_source.rewards)
     archive.refresh()
     # Else every full collection looks through all reward facts again, and holds Python's lock meanwhile.
     gc.collect()

@@ -82,7 +82,7 @@ def episodes_in(scope: str, stored: Stored) -> Stored:
     if scope == ONE:
         return _chosen(stored, [_one(stored)])
     if scope == SELECTION:
-        fitting = list(_played(filter_bar(store().policies())))
+        fitting = list(_played(filter_bar(store().episodes.policies())))
         if not fitting:
             st.info("No finished episode matches these filters. Loosen one, or clear all filters.")
             st.stop()
@@ -93,7 +93,7 @@ def episodes_in(scope: str, stored: Stored) -> Stored:
 def _played(wanted: EpisodeFilter) -> tuple[str, ...]:
     """What the filter of the Traces page lets through, of what is over."""
     try:
-        return store().played_ids(wanted)
+        return store().rewards.played_ids(wanted)
     except StoreError as error:
         st.error(escape(str(error)))
         st.stop()
@@ -112,7 +112,7 @@ def _one(stored: Stored) -> str:
         st.info("Enter an episode id (at least its first six characters), or choose one of the newest.")
         st.stop()
     try:
-        found = store().episode(asked)
+        found = store().episodes.get(asked)
     except UnknownEpisode as error:
         st.info(escape(str(error)))
         st.stop()

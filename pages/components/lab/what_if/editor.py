@@ -161,7 +161,7 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
         if LAB.get("save_returns"):
             returns = score(stored.columns, config).returns
             kept = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
-        name = store().save_reward(name, config)
+        name = store().rewards.save(name, config)
     except (InvalidInput, StoreError) as error:
         LAB.put(_SAVING, f"Not saved: {error}")
         toast.toast("Not saved.")
@@ -169,7 +169,7 @@ def _do_save(config: RewardConfig, stored: Stored) -> None:
     toast.toast("Saved.")
     try:
         if kept:
-            store().save_scorings(config, kept)
+            store().rewards.save_scorings(config, kept)
             said = f" The returns of {number(len(kept))} episodes are stored with it."
     except (InvalidInput, StoreError) as error:
         said = f" The returns were not stored: {error}"
@@ -199,7 +199,7 @@ def _delete(name: str) -> None:
 def _do_delete(name: str) -> None:
     LAB.put(_DELETING, "")
     try:
-        store().forget_reward(name)
+        store().rewards.forget(name)
     except (InvalidInput, StoreError) as error:
         LAB.put(_DELETING, f"Not deleted: {error}")
         return

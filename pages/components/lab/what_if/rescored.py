@@ -113,12 +113,12 @@ class Rescored:
         """
         if self.before.config is not None:
             return self._parts(at, self.before.config)
-        parts = self._parts(at, store().episode(self.episodes[at].id).spec.reward)
+        parts = self._parts(at, store().episodes.get(self.episodes[at].id).spec.reward)
         logged = self.before.rewards[self.stored.columns.decisions_of(at)]
         totals = np.array([part.total for part in parts])
         if np.all(is_equal(totals, logged)):
             return parts
-        return tuple(decision.reward for decision in store().load_episode(self.episodes[at].id).decisions)
+        return tuple(decision.reward for decision in store().episodes.load(self.episodes[at].id).decisions)
 
     def parts_after(self, at: int) -> tuple[RewardBreakdown, ...]:
         """What each decision earns under the edited configuration, in parts."""

@@ -51,7 +51,7 @@ _DIFFERENCES_IN_A_LINE = 3
 
 def show_what_if(stored: Stored) -> None:
     """Draw the view."""
-    saved = {entry.name: entry for entry in store().saved_rewards()}
+    saved = {entry.name: entry for entry in store().rewards.saved().rows}
     comparable = _comparable(saved)
     begin_with_link(comparable)
     with st.container(horizontal=True, vertical_alignment="top", key="lab-bar"):

@@ -1,4 +1,4 @@
-"""One damaged row takes no page along: it is named where it would have stood, and can be deleted there."""
+"""A corrupt row fails no page: it is named in its place, and can be deleted there."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ THREE = ("honest01", LOST, "honest02")
 
 
 @pytest.fixture
-def damaged(data_dir: Path) -> Path:
-    """Three episodes of one run and one of another; one of the three is damaged."""
+def corrupt(data_dir: Path) -> Path:
+    """Three episodes of one run and one of another; one of the three is corrupt."""
     with TraceStore.from_settings(load_settings()) as store:
-        store.create_run(make_run("run-of-three", list(THREE)))
+        store.runs.create(make_run("run-of-three", list(THREE)))
         for name in THREE:
             record_episode(store, name)
         record_changes(store, "honest03", HONEST, minutes=1)
-    change(data_dir, f"UPDATE episodes SET n_steps = 'many' WHERE uuid = '{LOST}'")
+    change(data_dir, f"UPDATE episodes SET spec = x'00' WHERE uuid = '{LOST}'")
     return data_dir
 
 
@@ -63,7 +63,7 @@ def button(at: AppTest, key: str):
     return next(b for b in at.button if b.key == key)
 
 
-def test_traces_names_it_beside_the_others_and_deletes_it_for_good(damaged: Path):
+def test_traces_names_it_beside_the_others_and_deletes_it_for_good(corrupt: Path):
     at = opened("traces")
     assert len(at.dataframe[0].value) == 3
     assert "1 cannot be read" in popovers(at)
@@ -73,24 +73,23 @@ def test_traces_names_it_beside_the_others_and_deletes_it_for_good(damaged: Path
     assert "1 cannot be read" not in popovers(at)
     assert len(at.dataframe[0].value) == 3
     with TraceStore.from_settings(load_settings()) as store:
-        assert {row.id for row in store.episodes().rows} == {"honest01", "honest02", "honest03"}
+        assert {row.id for row in store.episodes.page().rows} == {"honest01", "honest02", "honest03"}
 
 
-def test_a_run_names_it_and_does_not_count_it_as_deleted(damaged: Path):
+def test_a_run_names_it_and_does_not_count_it_as_deleted(corrupt: Path):
     at = opened("run", id="run-of-three")
     assert "1 cannot be read" in popovers(at)
     assert LOST in said(at)
     assert "deleted since" not in said(at)
 
 
-def test_a_run_of_which_nothing_can_be_read_says_so(damaged: Path):
-    change(damaged, "UPDATE episodes SET n_steps = 'many'")
+def test_a_run_of_which_nothing_can_be_read_says_so(corrupt: Path):
+    change(corrupt, "UPDATE episodes SET spec = x'00'")
     assert "No episode of this run can be read" in said(opened("run", id="run-of-three"))
 
 
-@pytest.mark.parametrize("column", ["name", "config", "created_at"])
-def test_a_damaged_run_is_named_beside_the_others(damaged: Path, column: str):
-    change(damaged, f"UPDATE runs SET {column} = CAST(x'ff41' AS TEXT) WHERE uuid = 'run-of-three'")
+def test_a_corrupt_run_is_named_beside_the_others(corrupt: Path):
+    change(corrupt, "UPDATE runs SET config = x'ff41' WHERE uuid = 'run-of-three'")
     at = opened("run")
     assert "1 run cannot be read" in popovers(at)
     assert "run-of-t: " in said(at)
@@ -99,7 +98,7 @@ def test_a_damaged_run_is_named_beside_the_others(damaged: Path, column: str):
     opened("launch")
 
 
-def test_the_lab_counts_the_others_and_names_it(damaged: Path):
+def test_the_lab_counts_the_others_and_names_it(corrupt: Path):
     at = opened("lab")
     assert "3 episodes with 15 decisions" in said(at)
     assert "1 cannot be read" in popovers(at)
@@ -107,51 +106,40 @@ def test_the_lab_counts_the_others_and_names_it(damaged: Path):
 
 
 @pytest.mark.parametrize("view", ["Audit", "Policies"])
-def test_the_other_views_of_the_lab_go_on(damaged: Path, view: str):
+def test_the_other_views_of_the_lab_go_on(corrupt: Path, view: str):
     assert "1 cannot be read" in popovers(opened("lab", view=view))
 
 
-def test_a_lab_in_which_nothing_can_be_read_says_so(damaged: Path):
-    change(damaged, "UPDATE episodes SET n_steps = 'many'")
+def test_a_lab_in_which_nothing_can_be_read_says_so(corrupt: Path):
+    change(corrupt, "UPDATE episodes SET spec = x'00'")
     at = opened("lab")
     assert "each one either made no decision or cannot be read" in said(at)
     assert "4 cannot be read" in popovers(at)
 
 
-def test_the_choice_of_an_episode_goes_on(damaged: Path):
+def test_the_choice_of_an_episode_goes_on(corrupt: Path):
     at = opened("episode")
     assert {b.key for b in at.button} >= {"offer-honest01", "offer-honest02", "offer-honest03"}
-
-
-def test_an_unlock_that_is_damaged_is_named_where_unlock_times_are_shown(damaged: Path):
-    change(
-        damaged,
-        "UPDATE OR REPLACE episode_achievements SET step = 'late' "
-        "WHERE episode_id = (SELECT id FROM episodes WHERE uuid = 'honest01')",
-    )
-    at = opened("lab", view="Policies", across_section="Unlock times")
-    assert popovers(at).count("1 cannot be read") == 2
-    assert "honest01: " in said(at)
 
 
 # -------------------------------------------------------------------------------------------------- saved rewards
 
 
 @pytest.fixture
-def damaged_reward(data_dir: Path) -> Path:
+def corrupt_reward(data_dir: Path) -> Path:
     """One saved configuration that is whole and one that is not."""
     other = replace(DEFAULTS, indicator_lambda=3.0)
     with TraceStore.from_settings(load_settings()) as store:
         record_changes(store, "honest01", HONEST)
-        store.save_reward("whole", RewardConfig("consistent"))
-        store.save_reward("<b>torn</b>", other)
+        store.rewards.save("whole", RewardConfig("consistent"))
+        store.rewards.save("<b>torn</b>", other)
     change(data_dir, f"UPDATE reward_configs SET config = '{{' WHERE hash = '{other.config_hash}'")
     return data_dir
 
 
 @pytest.mark.parametrize(("page", "key"), [("lab", "lab_damaged_rewards"), ("launch", "launch_damaged_rewards")])
-def test_a_saved_configuration_that_is_damaged_is_named_and_the_others_are_offered(
-    damaged_reward: Path, page: str, key: str
+def test_a_saved_configuration_that_is_corrupt_is_named_and_the_others_are_offered(
+    corrupt_reward: Path, page: str, key: str
 ):
     at = opened(page)
     assert "1 saved configuration cannot be read" in popovers(at)
@@ -170,8 +158,8 @@ def test_a_saved_configuration_that_is_damaged_is_named_and_the_others_are_offer
 def idle(data_dir: Path) -> TraceStore:
     """Two episodes that were stopped before they began, of the random policy."""
     store = TraceStore.from_settings(load_settings())
-    store.create_run(make_run("idle", ["idle0001", "idle0002"]))
-    store.request_stop(run_id="idle")
+    store.runs.create(make_run("idle", ["idle0001", "idle0002"]))
+    store.queue.request_stop(run_id="idle")
     return store
 
 
