@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.audit.quiet import is_potential_based, why_nothing
+from core.analysis.audit.no_finding_reasons import is_potential_based, why_nothing
 from core.analysis.audit.records import Alert, Cycle, Rule, Severity, Span
 from core.analysis.audit.rules import CONFIG_RULES, EPISODE_RULES, RULES
 from core.analysis.audit.thresholds import AuditThresholds
@@ -54,8 +54,8 @@ _NO_FARMING = (
 def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
     """What was found in an episode, as it was paid, alerts before notices and then those with more reward first.
 
-    An episode that still runs is looked at as far as it has come. Raises InvalidReward where its configuration cannot
-    be used (a strategy that this program does not have), InvalidInput where pay is no finite number.
+    An episode that still runs is looked at as far as it has come. Raises InvalidReward where its configuration is
+    invalid (a strategy that this program does not have).
     """
     trail = Trail(episode)
     found = _by_weight([alert for rule in EPISODE_RULES for alert in rule.find(trail, thresholds)])

@@ -11,7 +11,6 @@ from itertools import pairwise
 from core.analysis.audit.records import Span
 from core.analysis.audit.unlocks import pay_beside
 from core.analysis.audit.worth import unlock_worth
-from core.errors import InvalidInput
 from core.types import Decision, Episode, StateRecord
 
 MOST_EVIDENCE = 20  # spans of one alert
@@ -44,14 +43,10 @@ class Entry:
 
 
 class Trail:
-    """One episode. entries: its decisions in order. states: one for each frame, None where none was recorded.
-
-    Raises InvalidInput where what was paid is no finite number, or adds up to none.
-    """
+    """One episode. entries: its decisions in order. states: one for each frame, None where none was recorded."""
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
-        _check_pay(episode.decisions)
         self.states: list[StateRecord | None] = [episode.initial]
         self.entries: list[Entry] = []
         for decision in episode.decisions:
@@ -68,7 +63,7 @@ class Trail:
 
     @cached_property
     def worlds(self) -> list[int]:
-        """For each frame how often the world had been made anew by then: all 0 in what this program records."""
+        """For each frame the number of its world: all 0 in what this program records."""
         numbers = [0]
         for before, after in pairwise(self.states):
             numbers.append(numbers[-1] + _is_another_world(before, after))
@@ -84,19 +79,6 @@ class Trail:
         """The mean size of an unlock's pay under the episode's configuration; 1, as Crafter itself pays, where it pays
         nothing for any. Raises InvalidReward."""
         return unlock_worth(self.episode.spec.reward) or 1.0
-
-
-def _check_pay(decisions: Iterable[Decision]) -> None:
-    so_far = 0.0
-    for decision in decisions:
-        reward = decision.reward
-        for part in reward.components:
-            pay = reward.effective_lambda * part.value
-            if not math.isfinite(pay):
-                raise InvalidInput(f"Decision {decision.index} was paid {pay}, which is no finite number.")
-            so_far += abs(pay)
-        if not math.isfinite(so_far):
-            raise InvalidInput(f"What was paid up to decision {decision.index} adds up to more than a number holds.")
 
 
 def _is_another_world(before: StateRecord | None, after: StateRecord | None) -> bool:

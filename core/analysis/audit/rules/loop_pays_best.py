@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.analysis.audit.audit_text import amount, share
 from core.analysis.audit.crafter import LOOPS, UNLOCKS, Loop
 from core.analysis.audit.records import Alert, Cycle, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY
-from core.analysis.audit.words import amount, share
 from core.analysis.audit.worth import lap_pay, unlocks_pay
 from core.text import plural
 from core.types import RewardConfig

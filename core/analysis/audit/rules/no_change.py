@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.analysis.audit.audit_text import amount
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import Entry, Trail, most_telling, runs, span, total
-from core.analysis.audit.words import amount
 from core.text import plural
 
 

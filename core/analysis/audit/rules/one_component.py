@@ -6,11 +6,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from core.analysis.audit.audit_text import amount, component, share
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
 from core.analysis.audit.unlocks import paid_beside
-from core.analysis.audit.words import amount, component, share
 from core.text import plural
 
 _Paid = dict[tuple[str, str], dict[Entry, float]]

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.analysis.audit.audit_text import amount, component, share
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span
 from core.analysis.audit.unlocks import brought, own_share
-from core.analysis.audit.words import amount, component, share
 from core.text import plural
 from core.types import RewardComponent
 

@@ -6,11 +6,11 @@ import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from core.analysis.audit.audit_text import amount, unlocks_worth
 from core.analysis.audit.laps import Lap, laps_of
 from core.analysis.audit.records import Alert, Cycle, Rule, Severity, Span
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
-from core.analysis.audit.words import amount, unlocks_worth
 from core.text import join, plural
 
 

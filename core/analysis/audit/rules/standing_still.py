@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from core.analysis.audit.audit_text import amount, unlocks_worth
 from core.analysis.audit.records import Alert, Rule, Severity
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span, total_beside
-from core.analysis.audit.words import amount, unlocks_worth
 from core.text import plural
 
 

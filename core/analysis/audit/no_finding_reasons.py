@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from core.analysis.audit.audit_text import amount, share
 from core.analysis.audit.crafter import LOOPS, UNLOCKS
 from core.analysis.audit.rules.loop_pays_best import cycles, least_pay
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY
-from core.analysis.audit.words import amount, share
 from core.analysis.audit.worth import unlocks_pay
 from core.rewards.registry import find_strategy
 from core.types import RewardConfig
