@@ -111,7 +111,7 @@ def as_text(observation: Observation) -> str:
         f"Achievements ({sum(observation.achievements.values())} of {len(ACHIEVEMENTS)}): "
         + (_unlocked(observation) or "none so far")
         + ".",
-        "Local view, row by row from the top, you in the middle (none = outside the world):",
+        "Local view, you in the middle:",
         *_grid_lines(observation.local),
         "Nearest: " + _nearest(observation.nearest) + ".",
         f"Environment reward: last {observation.last_env_reward:+.2f}, total {observation.env_return:+.2f}.",
@@ -146,7 +146,7 @@ def _unlocked(observation: Observation) -> str:
 
 def _grid_lines(local: tuple[tuple[str, ...], ...]) -> list[str]:
     """`4 grass, player, 4 water`: equal cells in a row are counted, for half as many tokens as a word for each."""
-    return [", ".join(_counted(name, len(list(cells))) for name, cells in groupby(row)) for row in local]
+    return ["  " + ", ".join(_counted(name, len(list(cells))) for name, cells in groupby(row)) for row in local]
 
 
 def _counted(name: str, count: int) -> str:

@@ -107,7 +107,7 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     for _ in range(2):
         settle(page)
         page.get_by_role("button", name="Next ›").click()
-    expect(page.get_by_text("3 of them new since the call before")).to_be_visible()
+    expect(page.get_by_text("2 of them new since the call before")).to_be_visible()
     assert pieces(page) == []
 
 

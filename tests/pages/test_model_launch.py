@@ -17,9 +17,11 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.types import Budget, ModelProfile
 from pages.components.launch.estimate import share_of_budget
+from pages.components.text.escape import escape
 from tests.support.launch_page import address, checked, described, errors, link, summary
 from tests.support.launch_page import opened as opened_on
 from tests.support.model.server import ModelServer, calls, says
+from tests.support.model.strict import Claude, strict_server
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
 
@@ -243,6 +245,25 @@ def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
     assert any("answered in" in text and "valid tool call" in text for text in texts(at))
     fill(at, model="another")
     assert "Settings changed since the test" in captions(at)
+
+
+def test_after_the_connection_test_the_estimate_tells_what_is_left_out(stored: TraceStore):
+    with strict_server(Claude()) as server:
+        at = with_model(server.url)
+        assert at.number_input(key="launch_param_llm_temperature").value is None  # not sent
+        at.number_input(key="launch_param_llm_temperature").set_value(0.5)
+        at.number_input(key="launch_param_llm_top_p").set_value(0.9)
+        checked(at.run())
+        checked(at.button(key="launch_llm_try").click().run())
+    assert "✓ works" in badges(at)
+    assert escape("top_p is left out, as the server refused it") in captions(at)
+
+
+def test_a_picture_names_the_providers_that_refuse_it(stored: TraceStore):
+    at = with_model()
+    assert "mistral-common" not in captions(at)
+    checked(at.selectbox(key="launch_param_llm_observe").set_value("both").run())
+    assert "Mistral's API and servers that use mistral-common refuse pictures" in captions(at)
 
 
 def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):

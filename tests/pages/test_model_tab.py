@@ -111,6 +111,18 @@ def test_the_tab_shows_what_was_asked_and_answered(data_dir: Path):
     assert "HTTP: 1 attempt" in expanders(at)
 
 
+def test_what_a_server_refused_and_what_it_says_it_cost_are_shown(data_dir: Path):
+    refusal = {"error": {"message": "Unsupported parameter: 'max_tokens'. <b>Use</b> another.", "param": "max_tokens"}}
+    recorded(says(refusal, 400), says({**thinks("noop"), "usage": {"cost": 0.25}}), decisions=1)
+    shown = texts(opened(step=1))
+    assert any(
+        text.startswith("max_tokens is sent as max_completion_tokens, as the server refused it: HTTP 400")
+        and "<b>Use</b>" in text
+        for text in shown
+    )
+    assert any("cost by the server 0.250 USD" in text for text in shown)
+
+
 def test_only_messages_that_are_new_since_the_call_before_stand_open(data_dir: Path):
     recorded()
     first = opened(step=1)

@@ -21,7 +21,7 @@ from core.types import LeftOut
 
 PRICE_VERSION = f"genai-prices {version('genai-prices')}"
 CHARACTERS_A_TOKEN = 4
-OBSERVATION_CHARACTERS = 700  # of `as_text` with the usual view; a test measures it
+OBSERVATION_CHARACTERS = 640  # of `as_text` with the usual view; a test measures it
 PICTURE_TOKENS = 300
 ANSWER_TOKENS = 80  # five actions and a sentence of reasoning; thinking comes on top
 _RESULT_TOKENS = 20  # what a remembered decision is told of its outcome

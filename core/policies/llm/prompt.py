@@ -37,11 +37,12 @@ def default_system_prompt(max_actions: int) -> str:
             f"{join(moves, 'or')} turns you, and takes you there if the cell is free: {join(WALKABLE)}. The rest "
             "blocks; lava kills. Down is larger y. `do` acts on the cell in front of you: it collects, drinks, eats or "
             "hits. `noop` waits. `sleep` restores energy until it is full or something hurts you.",
-            "Collect with `do`:",
+            "The local view is a map, row by row from the top; none is outside the world.",
+            "Collect, with `do` on the material in front of you:",
             *_collecting(),
             "Place in front of you:",
             *(f"place_{name}: {_amounts(rule.uses)}, on {join(rule.where)}" for name, rule in PLACE.items()),
-            "Make within one cell of the stations:",
+            "Make, with the stations within one cell of you, diagonals included:",
             *(f"make_{name}: {_amounts(rule.uses)}, near {join(rule.nearby)}" for name, rule in MAKE.items()),
             f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; while "
             "one of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is drink, a "
