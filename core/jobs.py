@@ -71,7 +71,7 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
     """
     if store.read_only:
         return ()
-    gone = list(_bury_dead(store, settings)) if settings is not None else []
+    gone = list(_interrupt_of_dead_workers(store, settings)) if settings is not None else []
     stale = store.queue.interrupt_stale(older_than_s=STALE_S)
     if settings is not None:
         _fill_slots(store, settings, gone)
@@ -94,7 +94,7 @@ def _fill_slots(store: TraceStore, settings: Settings, gone: list[str]) -> int:
     started = 0
     for slot in free_slots(settings):
         with slot:
-            gone.extend(bury(store, slot))
+            gone.extend(interrupt_orphaned(store, slot))
             if not is_resting(slot.read()):
                 _start_worker(settings, slot)
                 started += 1
@@ -121,7 +121,7 @@ def _trouble(settings: Settings, path: Path) -> str:
 
 
 def _queued(store: TraceStore, limit: int) -> int:
-    """How many wait, up to a limit. A worker ends those that are damaged, so that they do not wait for ever."""
+    """How many wait, up to a limit. Corrupt ones count too: a worker ends them, so that they do not wait for ever."""
     page = store.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.QUEUED,)), limit=limit)
     return len(page.rows) + len(page.unreadable)
 
@@ -132,26 +132,23 @@ def _starting(settings: Settings) -> int:
     return sum(record.state is SlotState.STARTING and is_resting(record) for record in records)
 
 
-def _bury_dead(store: TraceStore, settings: Settings) -> tuple[str, ...]:
-    buried: list[str] = []
+def _interrupt_of_dead_workers(store: TraceStore, settings: Settings) -> tuple[str, ...]:
+    interrupted: list[str] = []
     for path in known_slot_paths(settings):
         # Only slots that name an episode are taken: a probe must not stand in the way of a start.
         slot = Slot.take(path) if read_record(path).episode_id else None
         if slot is not None:
             with slot:
-                buried.extend(bury(store, slot))
-    return tuple(buried)
+                interrupted.extend(interrupt_orphaned(store, slot))
+    return tuple(interrupted)
 
 
-def bury(store: TraceStore, slot: Slot) -> tuple[str, ...]:
+def interrupt_orphaned(store: TraceStore, slot: Slot) -> tuple[str, ...]:
     """End the episode that the last worker of a slot left behind. Holding the slot proves that worker dead."""
     record = slot.read()
     if not record.episode_id:
         return ()
-    reason = record.detail or (
-        f"Its worker ({record.worker}) ended without a word; this was noticed because the worker's slot was free. "
-        "What had been recorded until then is kept."
-    )
+    reason = record.detail or (f"The worker process ({record.worker}) died unexpectedly. What it had recorded is kept.")
     try:
         interrupted = store.queue.interrupt(record.episode_id, reason)
     except UnknownEpisode:  # deleted since, or of another database

@@ -28,7 +28,7 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from core.errors import CraftscopeError, StoreCorrupt, StoreError, StoreGone, StoreUnavailable, UnknownEpisode
-from core.jobs import bury, ensure_workers, sweep
+from core.jobs import ensure_workers, interrupt_orphaned, sweep
 from core.rollout import Recorder, run_rollout
 from core.settings import Settings, load_settings
 from core.slots import Slot, SlotRecord, SlotState, free_slots, worker_name
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one worker until the queue is empty. Exit codes: 0 done, 1 it broke while working, 2 it could not begin."""
     options = _parser().parse_args(arguments)
     _start_log()
-    told_to_end = _listen_for_the_end()
+    shutdown_requested = _listen_for_shutdown()
     os.nice(NICENESS)
     try:
         settings = load_settings()
@@ -58,23 +58,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _log.info("All %d worker slots of %s are taken; nothing to do.", settings.max_workers, settings.data_dir)
         return 0
     with slot:
-        code = _work_and_say_how_it_ended(settings, slot, told_to_end)
-    if code == 0 and not told_to_end.is_set():
+        code = _run_worker(settings, slot, shutdown_requested)
+    if code == 0 and not shutdown_requested.is_set():
         _look_at_the_queue_once_more(settings)
     return code
 
 
-def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, told_to_end: threading.Event) -> int:
-    """Claim and play until nothing is queued or the worker is told to end; gives back how many were played."""
+def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event) -> int:
+    """Claim and play until nothing is queued or the worker is asked to shut down; returns how many were played."""
     name = worker_name(os.getpid())
     played = 0
-    while not told_to_end.is_set():
+    while not shutdown_requested.is_set():
         claimed = store.queue.claim_next(worker=name)
         slot.write(SlotRecord(SlotState.WORKING, name, time.time(), claimed[1].id if claimed else ""))
         if claimed is None:
             break
         run_id, episode = claimed
-        _play(RolloutInProgress(store, slot, heartbeat, told_to_end, run_id), episode)
+        _play(RolloutInProgress(store, slot, heartbeat, shutdown_requested, run_id), episode)
         heartbeat.episode_id = ""
         slot.write(SlotRecord(SlotState.WORKING, name, time.time()))
         played += 1
@@ -128,7 +128,7 @@ class RolloutInProgress:
     """The claimed episode and the worlds that follow it: which one is being played, and whether to stop."""
 
     def __init__(
-        self, store: TraceStore, slot: Slot, heartbeat: Heartbeat, told_to_end: threading.Event, run_id: str
+        self, store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event, run_id: str
     ) -> None:
         self.store = store
         self.run_id = run_id
@@ -136,7 +136,7 @@ class RolloutInProgress:
         self._budget = Budget(**store.runs.get(run_id).config.get("budget", {}))
         self._slot = slot
         self._heartbeat = heartbeat
-        self._told_to_end = told_to_end
+        self._shutdown_requested = shutdown_requested
         self._stop_requested = False
         self._polled_s = 0.0
 
@@ -153,7 +153,7 @@ class RolloutInProgress:
 
     def should_stop(self) -> bool:
         """True once a person or a signal said so; looks into the database every 0.25 s at most."""
-        if self._told_to_end.is_set() or self._stop_requested:
+        if self._shutdown_requested.is_set() or self._stop_requested:
             return True
         now_s = time.monotonic()
         if now_s - self._polled_s >= STOP_POLL_S:
@@ -169,7 +169,7 @@ class RolloutInProgress:
         """The loop knows only that it had to stop; an end that no person asked for is an interruption."""
         if outcome.stop_reason is not StopReason.ABORTED or self._stop_requested:
             return outcome
-        detail = f"Its worker ({worker_name(os.getpid())}) was told to end (SIGTERM) and stopped after the last step."
+        detail = f"Its worker ({worker_name(os.getpid())}) was asked to shut down (SIGTERM) after its last step."
         return Outcome(StopReason.INTERRUPTED, outcome.finished_at, EpisodeError("worker_ended", detail))
 
 
@@ -224,54 +224,54 @@ def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:
         _log.info("%s", gone)
 
 
-def _work_and_say_how_it_ended(settings: Settings, slot: Slot, told_to_end: threading.Event) -> int:
+def _run_worker(settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
     began = False
     try:
         with closing(TraceStore.from_settings(settings)) as store:
             began = True
-            bury(store, slot)
+            interrupt_orphaned(store, slot)
             sweep(store)
-            return _work_in(store, settings, slot, told_to_end)
+            return _work_in(store, settings, slot, shutdown_requested)
     except Exception as error:  # noqa: BLE001  process boundary
         _log_error("The worker ends:", error)
         _leave_reason(slot, f"{error}")
         return 1 if began or not isinstance(error, CraftscopeError) else 2
 
 
-def _work_in(store: TraceStore, settings: Settings, slot: Slot, told_to_end: threading.Event) -> int:
+def _work_in(store: TraceStore, settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
     try:
         with Heartbeat(settings) as heartbeat:
-            played = work(store, slot, heartbeat, told_to_end)
+            played = work(store, slot, heartbeat, shutdown_requested)
     except StoreError as error:
         _log_error("The worker ends, because it cannot record any more:", error)
         _leave_reason(slot, f"Recording failed: {error}")
-        _bury_own(store, slot)
+        _interrupt_own(store, slot)
         return 1
-    _log.info("Done after %d episodes%s.", played, ", told to end" if told_to_end.is_set() else "")
+    _log.info("Done after %d episodes%s.", played, ", shutdown requested" if shutdown_requested.is_set() else "")
     slot.write(SlotRecord())
     return 0
 
 
-def _bury_own(store: TraceStore, slot: Slot) -> None:
+def _interrupt_own(store: TraceStore, slot: Slot) -> None:
     try:
-        bury(store, slot)
+        interrupt_orphaned(store, slot)
     except StoreError as error:
-        _log.error("Its episode could not be ended either (%s) Whoever sweeps next will do it.", error)
+        _log.error("Its episode could not be ended either (%s) The next sweep will.", error)
 
 
 def _log_error(what: str, error: Exception) -> None:
-    """An error of ours is a sentence that says it all; where an unexpected one comes from is in its traceback."""
+    """Errors of our own are sentences; unexpected ones get a traceback."""
     _log.error("%s %s", what, error, exc_info=None if isinstance(error, CraftscopeError) else error)
 
 
 def _leave_reason(slot: Slot, detail: str) -> None:
-    """Whoever sweeps next finds the sentence in the slot, also where the store could not take it."""
+    """The next sweep finds the sentence in the slot, also if the store could not take it."""
     record = slot.read()
     slot.write(SlotRecord(SlotState.FAILED, worker_name(os.getpid()), time.time(), record.episode_id, detail))
 
 
 def _look_at_the_queue_once_more(settings: Settings) -> None:
-    """A launch that found this worker's slot taken, a moment before it was given back, must not wait for nobody."""
+    """A launch that found this worker's slot taken, just before it was released, must not wait for ever."""
     try:
         with closing(TraceStore.from_settings(settings)) as store:
             ensure_workers(store, settings)
@@ -285,16 +285,16 @@ def _slot(settings: Settings, path: Path | None, descriptor: int | None) -> Slot
     return next(free_slots(settings), None)
 
 
-def _listen_for_the_end() -> threading.Event:
-    told_to_end = threading.Event()
+def _listen_for_shutdown() -> threading.Event:
+    shutdown_requested = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
-        told_to_end.set()
+        shutdown_requested.set()
         signal.signal(number, signal.SIG_DFL)
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    return told_to_end
+    return shutdown_requested
 
 
 def _start_log() -> None:

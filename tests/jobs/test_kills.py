@@ -101,7 +101,7 @@ def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: 
 
     interrupted = [episode for episode in episodes if episode.status is EpisodeStatus.INTERRUPTED]
     assert len(interrupted) >= at_play
-    assert all(episode.error and "slot was free" in episode.error.detail for episode in interrupted)
+    assert all(episode.error and "died unexpectedly" in episode.error.detail for episode in interrupted)
     assert sum(count > 0 for count in committed.values()) >= at_play
     for episode in interrupted:
         decisions = store.episodes.load(episode.id).decisions

@@ -57,7 +57,7 @@ def test_a_killed_worker_leaves_its_episode_interrupted_with_the_reason_and_the_
     assert {episode.status for episode in rest} == {EpisodeStatus.COMPLETED}
     assert lost.error is not None
     assert f"process {process}" in lost.error.detail
-    assert "slot was free" in lost.error.detail
+    assert "died unexpectedly" in lost.error.detail
     episode = store.episodes.load(lost.id)
     assert [decision.index for decision in episode.decisions] == list(range(lost.n_decisions))
     assert episode.length == lost.n_steps
@@ -120,7 +120,7 @@ def test_a_worker_told_to_end_says_so_in_its_episode(store: TraceStore, one_slot
     lost = wait_for("the worker's last word", lambda: interrupted(store, run))
     assert lost.stop_reason is StopReason.INTERRUPTED
     assert lost.error is not None
-    assert "told to end" in lost.error.detail
+    assert "asked to shut down" in lost.error.detail
     assert store.episodes.load(lost.id).length == lost.n_steps > 0
     assert store.episodes.get(run.episodes[1].id).status is EpisodeStatus.QUEUED, "it did not take another one"
     jobs.sweep(store, one_slot)
