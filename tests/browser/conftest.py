@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from tests.support import ROOT
 from tests.support.browser.chromium import find_chromium, open_chromium
 from tests.support.browser.dashboard import Dashboard
+from tests.support.browser.episodes import record_episodes
+from tests.support.lab_episodes import record_pair
 
 SCREENSHOTS = ROOT / "artifacts" / "screenshots"
 _PATIENCE_MS = 30_000  # a busy machine is slow, not wrong
@@ -33,9 +35,9 @@ def browser() -> Iterator[Browser]:
         yield chromium
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def contexts(browser: Browser) -> Iterator[Contexts]:
-    """One browser profile for each look, shared by a module's tests: Streamlit's own files are fetched once."""
+    """One browser profile for each look, shared by all tests: Streamlit's own files are fetched once a dashboard."""
     opened: dict[tuple[str, float], BrowserContext] = {}
 
     def context_for(scheme: str, ratio: float) -> BrowserContext:
@@ -88,6 +90,24 @@ def open_page(contexts: Contexts) -> Iterator[Callable[..., Page]]:
 def player_app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
     """A page with nothing but the player and what it reports."""
     with Dashboard(tmp_path_factory.mktemp("player"), app="tests/support/browser/player_app.py") as dashboard:
+        yield dashboard
+
+
+@pytest.fixture(scope="session")
+def pair_dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+    """A dashboard over an honest and a farmed episode of one world, which reward configurations are tried on."""
+    folder = tmp_path_factory.mktemp("pair")
+    record_pair(folder)
+    with Dashboard(folder) as dashboard:
+        yield dashboard
+
+
+@pytest.fixture(scope="session")
+def episode_dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
+    """A dashboard over the episodes of tests/support/browser/episodes.py."""
+    folder = tmp_path_factory.mktemp("episodes")
+    record_episodes(folder)
+    with Dashboard(folder) as dashboard:
         yield dashboard
 
 

@@ -210,7 +210,7 @@ def test_pictures_of_every_page_are_kept(
         page.goto(dashboard.url + address)
         if name == "launch":
             expect(page.get_by_role("button", name="Launch ")).to_be_visible(timeout=WAIT_MS)
-            page.wait_for_timeout(3_000)  # some worlds of the gallery; all of them would take long
+            expect(page.get_by_test_id("stImage").first).to_be_visible(timeout=WAIT_MS)
         else:
             settle(page, player=name in ("episode", "present"))
         expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=WAIT_MS)

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from core.env.rules import ENGINE_VERSION
-from core.rollout import run_rollout
-from core.settings import Settings
-from core.store import TraceStore
-from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, Run
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
-
-EPISODE = "a" * 32
-SPEC = EpisodeSpec(42, PolicySpec("scripted"), 1, limits=Limits(max_steps=60), engine_version=ENGINE_VERSION)
+from tests.support.browser.episodes import EPISODE
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[str]:
-    """Where the page of a recorded episode is served."""
-    folder = tmp_path_factory.mktemp("episode")
-    with TraceStore.from_settings(Settings(folder, None, 1)) as store:
-        store.runs.create(Run("b" * 32, datetime.now(UTC), (QueuedEpisode(EPISODE, SPEC),), name="A run"))
-        store.queue.claim_next(worker="tests")
-        run_rollout(SPEC, episode_id=EPISODE, run_id="b" * 32, recorder_for=lambda entry: store.recorder(entry.id))
-    with Dashboard(folder) as dashboard:
-        yield f"{dashboard.url}/episode?id={EPISODE}&step=20"
+@pytest.fixture
+def address(episode_dashboard: Dashboard) -> str:
+    """The URL of a recorded episode's page."""
+    return f"{episode_dashboard.url}/episode?id={EPISODE}&step=20"
 
 
 @pytest.fixture
@@ -170,7 +156,9 @@ def test_a_run_leads_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
     page.get_by_role("button", name="All runs").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     settle(page)
-    page.locator("[class*=st-key-run-line-]").click()  # in its middle: the whole card is the link
+    page.locator("[class*=st-key-run-line-]").filter(
+        has_text="A run"
+    ).click()  # in its middle: the whole card is the link
     page.wait_for_url("**/run?id=*")
     expect(page.get_by_role("heading", name="A run")).to_be_visible()
     settle(page)

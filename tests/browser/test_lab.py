@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from core.env.rules import ACHIEVEMENTS
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
-from tests.support.browser.reward_table import choose, edit_cell, record_pair, type_into_cell
+from tests.support.browser.reward_table import choose, edit_cell, type_into_cell
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
@@ -24,15 +24,6 @@ ROW_PX = 35
 @pytest.fixture
 def empty(tmp_path: Path, browser: Browser) -> Iterator[Dashboard]:
     with Dashboard(tmp_path / "data") as dashboard:
-        yield dashboard
-
-
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
-    """A dashboard over an honest and a farmed episode of one world."""
-    folder = tmp_path_factory.mktemp("lab")
-    record_pair(folder)
-    with Dashboard(folder) as dashboard:
         yield dashboard
 
 
@@ -56,9 +47,11 @@ def test_a_new_user_finds_that_drinking_can_be_farmed_and_closes_it(open_page: O
     expect(page.get_by_role("radio", name=re.compile(r"Swap their order \([12]\)"))).to_be_visible()
 
 
-def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(open_page: OpenPage, stored: Dashboard):
+def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(
+    open_page: OpenPage, pair_dashboard: Dashboard
+):
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     _type_into_the_table(page, row=2, text="0")
@@ -67,10 +60,10 @@ def test_a_cell_of_the_table_is_edited_and_every_episode_is_scored_at_once(open_
     expect(page.get_by_role("spinbutton", name="collect drink, each time")).to_have_value("0")
 
 
-def test_cells_that_are_edited_quickly_are_all_kept(open_page: OpenPage, stored: Dashboard):
+def test_cells_that_are_edited_quickly_are_all_kept(open_page: OpenPage, pair_dashboard: Dashboard):
     """A cell each fifth of a second: what is exported is what was typed, and the table stays in place."""
     page = open_page(width=1440, height=1600)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     canvas = page.locator(".st-key-lab-panel canvas[data-testid='data-grid-canvas']").first
@@ -95,10 +88,10 @@ def test_cells_that_are_edited_quickly_are_all_kept(open_page: OpenPage, stored:
 
 
 @pytest.mark.parametrize("tab", ["Pairs", "Episodes"])
-def test_rewards_that_nobody_typed_are_not_taken_over(open_page: OpenPage, stored: Dashboard, tab: str):
+def test_rewards_that_nobody_typed_are_not_taken_over(open_page: OpenPage, pair_dashboard: Dashboard, tab: str):
     """The fields under a pair go away and come back: they say what the table says, and report nothing by themselves."""
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     drink = page.get_by_role("spinbutton", name="collect drink, each time")
     expect(drink).to_have_value("0.06", timeout=WAIT_MS)
     page.get_by_role("tab", name=tab).click()
@@ -124,9 +117,9 @@ def test_rewards_that_nobody_typed_are_not_taken_over(open_page: OpenPage, store
     expect(page.get_by_text("Changed:")).to_have_count(0)
 
 
-def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, stored: Dashboard):
+def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, pair_dashboard: Dashboard):
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     page.get_by_role("button", name="Save…").click(timeout=WAIT_MS)
     popover = page.get_by_test_id("stPopoverBody")
     popover.get_by_role("button", name="Save", exact=True).click()
@@ -144,9 +137,9 @@ def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, st
     expect(popover).to_be_hidden()
 
 
-def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage, stored: Dashboard):
+def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage, pair_dashboard: Dashboard):
     page = open_page()
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     _pay_nothing_for_drinking(page)
     page.get_by_role("link", name="Decision 1, step 2 →").click(timeout=WAIT_MS)
     page.wait_for_url("**/episode?id=farmed01&step=2*", timeout=WAIT_MS)
@@ -156,9 +149,11 @@ def test_a_decision_that_changes_is_one_click_from_its_frame(open_page: OpenPage
     expect(page.get_by_text(re.compile("^Swapped: farmer farmed01"))).to_be_visible(timeout=WAIT_MS)
 
 
-def test_a_point_of_the_scatter_is_clicked_and_its_episode_is_taken_apart(open_page: OpenPage, stored: Dashboard):
+def test_a_point_of_the_scatter_is_clicked_and_its_episode_is_taken_apart(
+    open_page: OpenPage, pair_dashboard: Dashboard
+):
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     page.get_by_role("tab", name="Episodes").click(timeout=WAIT_MS)
     points = page.locator(".st-key-chart-lab-scatter .scatterlayer .points path")
     expect(points).to_have_count(3, timeout=WAIT_MS)  # the two, and the ring around the chosen one
@@ -174,23 +169,23 @@ def test_a_point_of_the_scatter_is_clicked_and_its_episode_is_taken_apart(open_p
     pytest.fail("No click chose the other episode.")
 
 
-def test_what_is_chosen_is_in_the_address(open_page: OpenPage, stored: Dashboard):
+def test_what_is_chosen_is_in_the_address(open_page: OpenPage, pair_dashboard: Dashboard):
     page = open_page()
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     page.get_by_text("A selection", exact=True).click(timeout=WAIT_MS)
     page.wait_for_url("**/lab?scope=A+selection", timeout=WAIT_MS)
     page.reload()
     expect(page.get_by_role("button", name="Clear filters")).to_be_visible(timeout=WAIT_MS)
-    page.goto(f"{stored.url}/lab?episode=farmed01")
+    page.goto(f"{pair_dashboard.url}/lab?episode=farmed01")
     expect(page.get_by_text("The chosen episode")).to_be_visible(timeout=WAIT_MS)
     expect(page.get_by_role("textbox", name="Episode", exact=True)).to_have_value("farmed01")
 
 
 def test_one_press_of_back_leads_from_an_episode_to_the_view_that_it_was_opened_from(
-    open_page: OpenPage, stored: Dashboard
+    open_page: OpenPage, pair_dashboard: Dashboard
 ):
     page = open_page()
-    page.goto(f"{stored.url}/lab?scope=A+selection")
+    page.goto(f"{pair_dashboard.url}/lab?scope=A+selection")
     page.get_by_role("tab", name="Episodes").click(timeout=WAIT_MS)
     page.get_by_role("link", name="Open it →").click(timeout=WAIT_MS)
     page.wait_for_url("**/episode?id=*", timeout=WAIT_MS)
@@ -202,10 +197,12 @@ def test_one_press_of_back_leads_from_an_episode_to_the_view_that_it_was_opened_
 
 
 @pytest.mark.parametrize("other", ["Traces", "Launch"])
-def test_one_press_of_back_leaves_the_lab_for_the_page_before(open_page: OpenPage, stored: Dashboard, other: str):
+def test_one_press_of_back_leaves_the_lab_for_the_page_before(
+    open_page: OpenPage, pair_dashboard: Dashboard, other: str
+):
     """Also when the Lab was left and come back to by the menu; and the address holds what is tried."""
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     _pay_nothing_for_drinking(page)
     everything = page.get_by_role("radio", name="Everything stored")
     expect(everything).to_be_checked()
@@ -226,10 +223,10 @@ def test_one_press_of_back_leaves_the_lab_for_the_page_before(open_page: OpenPag
     expect(everything).to_be_checked()
 
 
-def test_the_view_and_the_scope_are_there_again_after_coming_back(open_page: OpenPage, stored: Dashboard):
+def test_the_view_and_the_scope_are_there_again_after_coming_back(open_page: OpenPage, pair_dashboard: Dashboard):
     """By the menu and by Back."""
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/")
+    page.goto(f"{pair_dashboard.url}/")
     settle(page)
     _go_to(page, "Lab")
     page.get_by_role("tab", name="Episodes").click(timeout=WAIT_MS)
@@ -259,17 +256,19 @@ def test_the_view_and_the_scope_are_there_again_after_coming_back(open_page: Ope
 
 
 @pytest.mark.parametrize("query", ["scope=", "view=&scope=", "scope=&episode="])
-def test_a_scope_and_a_view_are_marked_where_the_address_says_none(open_page: OpenPage, stored: Dashboard, query: str):
+def test_a_scope_and_a_view_are_marked_where_the_address_says_none(
+    open_page: OpenPage, pair_dashboard: Dashboard, query: str
+):
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab?{query}")
+    page.goto(f"{pair_dashboard.url}/lab?{query}")
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     _expect_marked(page, "What if", "Everything stored")
 
 
-def test_the_chosen_list_of_pairs_is_there_again_after_it_was_away(open_page: OpenPage, stored: Dashboard):
+def test_the_chosen_list_of_pairs_is_there_again_after_it_was_away(open_page: OpenPage, pair_dashboard: Dashboard):
     page = open_page(width=1440)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     _pay_nothing_for_drinking(page)
     swapped = page.get_by_role("radio", name=re.compile("^Swap their order"))
     against = page.get_by_role("radio", name=re.compile("^Fewer achievements, higher return"))
@@ -298,9 +297,9 @@ def test_the_chosen_list_of_pairs_is_there_again_after_it_was_away(open_page: Op
     expect(against).to_be_checked()
 
 
-def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPage, stored: Dashboard):
+def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPage, pair_dashboard: Dashboard):
     page = open_page()
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     drink = page.get_by_role("spinbutton", name="collect drink, each time")
     _pay_nothing_for_drinking(page)
     choose(page, "Compare with", "The defaults")
@@ -330,10 +329,14 @@ def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPa
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1024)])
 def test_pictures_of_the_lab_are_kept(
-    open_page: OpenPage, stored: Dashboard, take_screenshot: Callable[[Page, str], Path], scheme: str, width: int
+    open_page: OpenPage,
+    pair_dashboard: Dashboard,
+    take_screenshot: Callable[[Page, str], Path],
+    scheme: str,
+    width: int,
 ):
     page = open_page(width=width, height=1000, scheme=scheme)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     _pay_nothing_for_drinking(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     take_screenshot(page, f"lab_{scheme}_{width}")

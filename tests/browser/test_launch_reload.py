@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from core.rewards import checked
 from core.types import RewardConfig
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
-from tests.support.browser.reward_table import choose, record_pair
+from tests.support.browser.reward_table import choose
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
 DEFAULT = checked(RewardConfig(strategy="per_achievement")).config_hash
 
 
-@pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
-    """A dashboard over two episodes that rewards can be tried on."""
-    folder = tmp_path_factory.mktemp("reload")
-    record_pair(folder)
-    with Dashboard(folder) as running:
-        yield running
-
-
-def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: OpenPage, dashboard: Dashboard):
+def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: OpenPage, pair_dashboard: Dashboard):
     page = open_page(width=1440, height=1000)
-    page.goto(f"{dashboard.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     drink = page.get_by_role("spinbutton", name="collect drink, each time")
     expect(drink).to_have_value("0.06", timeout=WAIT_MS)
     settle(page)

@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from core.env.rules import ENGINE_VERSION
-from core.rollout import run_rollout
 from core.settings import Settings
 from core.store import DecisionSummary, TraceStore
-from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
+from tests.support.browser.episodes import LONG, TAMPERED, WRONG
 
 OpenPage = Callable[..., Page]
 
-EPISODE, TAMPERED = "a" * 32, "b" * 32
-WRONG = 7  # the decision whose reward was changed
-SPEC = EpisodeSpec(
-    42,
-    PolicySpec("scripted"),
-    1,
-    limits=Limits(max_steps=200),
-    reward=RewardConfig("per_achievement"),
-    engine_version=ENGINE_VERSION,
-)
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
-    """The same episode twice; in the second, somebody changed one reward."""
-    path = tmp_path_factory.mktemp("ledger")
-    with TraceStore.from_settings(Settings(path, None, 1)) as store:
-        queued = (QueuedEpisode(EPISODE, SPEC), QueuedEpisode(TAMPERED, SPEC))
-        store.runs.create(Run("c" * 32, datetime.now(UTC), queued))
-        while claimed := store.queue.claim_next(worker="tests"):
-            its_id = claimed[1].id
-            run_rollout(SPEC, episode_id=its_id, run_id="c" * 32, recorder_for=lambda entry: store.recorder(entry.id))
-        with store._database.writing() as connection:
-            connection.exec_driver_sql(
-                "UPDATE decisions SET reward = reward + 0.5 "
-                f"WHERE idx = {WRONG} AND episode_id = (SELECT id FROM episodes WHERE uuid = '{TAMPERED}')"
-            )
-    return path
-
-
-@pytest.fixture(scope="module")
-def decisions(folder: Path) -> tuple[DecisionSummary, ...]:
-    with TraceStore.from_settings(Settings(folder, None, 1)) as store:
-        return store.episodes.decisions(EPISODE)
-
-
-@pytest.fixture(scope="module")
-def dashboard(folder: Path) -> Iterator[Dashboard]:
-    with Dashboard(folder) as running:
-        yield running
+@pytest.fixture
+def decisions(episode_dashboard: Dashboard) -> tuple[DecisionSummary, ...]:
+    with TraceStore.from_settings(Settings(episode_dashboard.data_dir, None, 1)) as store:
+        return store.episodes.decisions(LONG)
 
 
 @pytest.fixture
-def opened(open_page: OpenPage, dashboard: Dashboard) -> Callable[..., Page]:
-    def open_tab(address: str, episode: str = EPISODE, width: int = 1440, scheme: str = "light") -> Page:
+def opened(open_page: OpenPage, episode_dashboard: Dashboard) -> Callable[..., Page]:
+    def open_tab(address: str, episode: str = LONG, width: int = 1440, scheme: str = "light") -> Page:
         page = open_page(width=width, height=1100, scheme=scheme)
-        page.goto(f"{dashboard.url}/episode?id={episode}&step=10&{address}")
+        page.goto(f"{episode_dashboard.url}/episode?id={episode}&step=10&{address}")
         settle(page, player=True)
         return page
 
@@ -119,9 +81,9 @@ def test_a_reward_that_was_changed_is_a_red_line_with_the_way_there(opened: Call
 @pytest.mark.parametrize(
     ("address", "name"),
     [
-        ("tab=Ledger&ledger=Heat+map", "episode_aaaaaaaa_ledger_heat-map"),
-        ("tab=Potential", "episode_aaaaaaaa_potential_achievements"),
-        ("tab=Reward", "episode_aaaaaaaa_returns"),
+        ("tab=Ledger&ledger=Heat+map", "episode_cccccccc_ledger_heat-map"),
+        ("tab=Potential", "episode_cccccccc_potential_achievements"),
+        ("tab=Reward", "episode_cccccccc_returns"),
     ],
 )
 def test_a_chart_can_be_saved_as_picture_drawing_and_data(opened: Callable[..., Page], address: str, name: str):

@@ -4,43 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from core.settings import Settings
 from core.store import TraceStore
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
-from tests.support.browser.reward_table import click_cell, edit_cell, record_pair
+from tests.support.browser.reward_table import click_cell, edit_cell
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
 COAL, DRINK = 0, 2  # rows of the achievements' table
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with an honest and a farmed episode of one world."""
-    path = tmp_path_factory.mktemp("table")
-    record_pair(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def stored(folder: Path, browser: Browser) -> Iterator[Dashboard]:
-    with Dashboard(folder) as dashboard:
-        yield dashboard
-
-
 @pytest.fixture
-def lab(open_page: OpenPage, stored: Dashboard) -> Page:
+def lab(open_page: OpenPage, pair_dashboard: Dashboard) -> Page:
     """The Lab, with one cell edited."""
     page = open_page(width=1440, height=1600)
-    page.goto(f"{stored.url}/lab")
+    page.goto(f"{pair_dashboard.url}/lab")
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
     warm_up(page, "lab-panel")
@@ -80,7 +65,7 @@ def test_the_export_holds_the_last_edit(lab: Page, closing: bool):
 
 
 @pytest.mark.parametrize("gap_ms", [0, 380])
-def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: int):
+def test_what_is_saved_is_what_the_table_says(lab: Page, pair_dashboard: Dashboard, gap_ms: int):
     lab.get_by_role("button", name="Save…").click()
     popover = lab.get_by_test_id("stPopoverBody")
     name = f"after {gap_ms} ms"
@@ -96,7 +81,7 @@ def test_what_is_saved_is_what_the_table_says(lab: Page, folder: Path, gap_ms: i
     popover.get_by_role("button", name="Save", exact=True).click()
     expect(lab.get_by_text(f"Saved as “{name}”.")).to_be_visible(timeout=WAIT_MS)
     expect(popover).to_be_hidden()
-    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+    with TraceStore.from_settings(Settings(pair_dashboard.data_dir, None, 2)) as store:
         (saved,) = [each for each in store.rewards.saved().rows if each.name == name]
     weights = saved.config.achievement_count_weights
     assert 7.0 in weights.values(), weights
@@ -117,12 +102,12 @@ def test_an_edit_is_kept_by_whoever_leaves_at_once(lab: Page):
 
 @pytest.mark.parametrize("gap_ms", [0, 200])
 def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
-    open_page: OpenPage, stored: Dashboard, folder: Path, gap_ms: int
+    open_page: OpenPage, pair_dashboard: Dashboard, gap_ms: int
 ):
-    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+    with TraceStore.from_settings(Settings(pair_dashboard.data_dir, None, 2)) as store:
         before = {run.id for run in store.runs.newest().rows}
     page = open_page(width=1440, height=1600)
-    page.goto(f"{stored.url}/launch?play=3&max_steps=5")
+    page.goto(f"{pair_dashboard.url}/launch?play=3&max_steps=5")
     launch = page.get_by_role("button", name=re.compile("^Launch 1 episode"))
     expect(launch).to_be_visible(timeout=WAIT_MS)
     settle(page)
@@ -135,7 +120,7 @@ def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
     page.wait_for_timeout(gap_ms)
     launch.click()
     page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
-    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+    with TraceStore.from_settings(Settings(pair_dashboard.data_dir, None, 2)) as store:
         (run,) = [run for run in store.runs.newest().rows if run.id not in before]
         (row,) = store.runs.episodes(run.id).rows
     assert row.spec.reward.achievement_count_weights["collect_coal"] == 7.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -28,7 +29,7 @@ from pages.components.charts.download import Table
 from pages.components.lab.shared.form import LAB
 from pages.components.lab.what_if import pairs, why
 from tests.support import ROOT
-from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group
+from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
 from tests.support.records import make_run, record_episode
 
 DRINK = "lab_pays_achievement_count_collect_drink_"  # and what else sets the field apart
@@ -44,12 +45,20 @@ def store(data_dir: Path) -> Iterator[TraceStore]:
         yield opened_store
 
 
+@pytest.fixture(scope="module")
+def pair_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with an honest and a farmed episode of one world."""
+    folder = tmp_path_factory.mktemp("pair")
+    record_pair(folder)
+    return folder
+
+
 @pytest.fixture
-def pair(store: TraceStore) -> TraceStore:
-    """An honest and a farmed episode of one world."""
-    record_changes(store, "honest01", HONEST)
-    record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
-    return store
+def pair(data_dir: Path, pair_folder: Path) -> Iterator[TraceStore]:
+    """The pages' own copy of that folder, as a store."""
+    shutil.copytree(pair_folder, data_dir, dirs_exist_ok=True)
+    with TraceStore.from_settings(load_settings()) as opened_store:
+        yield opened_store
 
 
 def opened(**query: str) -> AppTest:

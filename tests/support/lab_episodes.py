@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from core.rewards import RewardShaper
+from core.settings import Settings
 from core.store import TraceStore
 from core.types import Decision, Outcome, PolicySpec, RewardConfig, StateFacts, Step, StopReason, Timing
 from tests.support.records import START, make_run, state_with
@@ -45,6 +47,13 @@ def record_changes(
     )
     store.runs.create(replace(run, episodes=(replace(run.episodes[0], group_index=group_index),)))
     record_claimed(store, changes, reward)
+
+
+def record_pair(folder: Path) -> None:
+    """An honest and a farmed episode of one world, `honest01` and `farmed01`, into a data folder."""
+    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
+        record_changes(store, "honest01", HONEST)
+        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
 
 
 def record_group(

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from core.settings import Settings
-from core.store import TraceStore
 from tests.support.browser.chromium import settle
-from tests.support.lab_episodes import FARMED, HONEST, record_changes
 
 ROW_PX = 35
-
-
-def record_pair(folder: Path) -> None:
-    """An honest and a farmed episode of one world, `honest01` and `farmed01`, into a data folder."""
-    with TraceStore.from_settings(Settings(folder, None, 2)) as store:
-        record_changes(store, "honest01", HONEST)
-        record_changes(store, "farmed01", FARMED, policy="farmer", minutes=1)
 
 
 def click_cell(page: Page, *, row: int, panel: str = "lab-panel") -> None:
