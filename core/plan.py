@@ -1,6 +1,6 @@
-"""What will run: seeds, ranges, caps and ops as people and trainers write them, checked once and expanded to a Run.
+"""Seeds, limits and ops as users and trainers write them, validated once and expanded to a Run.
 
-Everything behind `make_run` trusts what it gives.
+`make_run` is the only validation: the code that plays and stores a Run trusts it.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ import hashlib
 import json
 import re
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import product
-from numbers import Integral, Real
+from itertools import chain, product
 from typing import Any, cast
 
 from core import __version__
 from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
+from core.params import Integer, Kind, Number, read_value
 from core.policies import checked_policy
 from core.rewards import checked
 from core.text import quoted
@@ -29,46 +30,57 @@ MAX_SEEDS = 1_000
 MAX_EPISODES = 10_000
 MAX_TEXT = 200
 
-# A cap above this is a slip of the keyboard; it also keeps every count within a database column.
-MAX_CAP = 1_000_000_000
+_COUNT = Integer(1, 1_000_000_000)  # keeps every count within a database column
+_OPTIONAL_COUNT = replace(_COUNT, optional=True)
+_LIMITS: dict[str, Kind] = {
+    "max_steps": _COUNT,
+    "max_decisions": _COUNT,
+    "max_ops": _COUNT,
+    "max_time_s": Number(0.001, 1_000_000_000),
+    "ops_given": _OPTIONAL_COUNT,
+}
+_BUDGET: dict[str, Kind] = {
+    "max_calls": _OPTIONAL_COUNT,
+    "max_tokens": _OPTIONAL_COUNT,
+    "max_cost_usd": Number(0.0001, 1_000_000_000, optional=True),
+}
 
-_SEED_OR_RANGE = re.compile(r"([0-9]+)(?:\s*(?:-|–|\.\.)\s*([0-9]+))?")  # people paste en dashes
+_SEED_OR_RANGE = re.compile(r"([0-9]{1,20})(?:\s*(?:-|–|\.\.)\s*([0-9]{1,20}))?")  # people paste en dashes
 _EXAMPLE = 'such as "0-9, 42"'
 
 
 # ------------------------------------------------------------------------------------------------- seeds
 
 
-def parse_seeds(text: object, max_count: int = MAX_SEEDS) -> tuple[int, ...]:
-    """The seeds in `text` ("0-9, 42"), in the order written, each once.
+def parse_seeds(text: str, max_count: int = MAX_SEEDS) -> tuple[int, ...]:
+    """The seeds in `text` ("0-9, 42"), in the order written, without duplicates.
 
-    Entries stand between commas, semicolons, spaces or line ends; a range is `low-high`, both included.
-    Raises InvalidSeeds, naming the entry, where one cannot be read, and where there are none or over `max_count`.
+    Entries are separated by commas, semicolons, spaces or line ends; a range `low-high` includes both ends.
+    Raises InvalidSeeds, naming the entry that is invalid, and if there are no seeds or more than `max_count`.
     """
-    if not isinstance(text, str):
-        raise InvalidSeeds(f"The seeds are {quoted(text)}; write them as text, {_EXAMPLE}.")
     ranges = [_seed_range(entry, number) for number, entry in enumerate(_seed_entries(text), start=1)]
     if not ranges:
-        raise InvalidSeeds(f"No seed is given; write seeds and ranges, {_EXAMPLE}.")
-    count = _distinct(ranges)
-    if count > max_count:
-        raise InvalidSeeds(f"That is {count:,} seeds, and at most {max_count:,} can be given at once; ask for fewer.")
-    return tuple(dict.fromkeys(seed for low, high in ranges for seed in range(low, high + 1)))
+        raise InvalidSeeds(f"No seeds. Enter seeds and ranges, {_EXAMPLE}.")
+    seeds: dict[int, None] = {}
+    for seed in chain.from_iterable(ranges):
+        seeds[seed] = None
+        if len(seeds) > max_count:  # before a range of billions is expanded
+            raise InvalidSeeds(f"Too many seeds. Enter at most {max_count:,}.")
+    return tuple(seeds)
 
 
 def seed_from_run_id(run_id: str) -> int:
     """The seed of a rollout that names none: the first 8 hex digits of its id's SHA-256, modulo 2**31 - 1.
 
-    Raises InvalidConfig for an id that no run can have.
+    Raises InvalidConfig for an invalid run id.
     """
     return int(hashlib.sha256(_checked_run_id(run_id).encode()).hexdigest()[:8], 16) % (2**31 - 1)
 
 
 def policy_seed(seed: int, index: int) -> int:
-    """The policy's seed in the `index`-th episode (from 0) of `seed`: 0 .. 2**31 - 1.
+    """The policy's seed in the `index`-th episode (from 0) of `seed`: 0 .. 2**31 - 1, different for every index.
 
-    Repeatable, and different for every index of one seed: the index moves on from a hash of the seed by an odd
-    stride, which visits each of the 2**31 values once before it returns.
+    The index moves on from a hash of the seed by an odd stride, which visits all 2**31 values before it repeats.
     """
     start = int.from_bytes(hashlib.blake2b(str(seed).encode(), digest_size=4).digest())
     return (start + index * 0x9E3779B1) % 2**31
@@ -80,34 +92,17 @@ def _seed_entries(text: str) -> Iterator[str]:
         yield from [piece] if _SEED_OR_RANGE.fullmatch(piece) else piece.split()
 
 
-def _seed_range(entry: str, number: int) -> tuple[int, int]:
-    shown = quoted(entry)
+def _seed_range(entry: str, number: int) -> range:
+    shown = f"Entry {number}, {quoted(entry)},"
     match = _SEED_OR_RANGE.fullmatch(entry)
     if match is None:
-        raise InvalidSeeds(
-            f"Entry {number}, {shown}, is no seed and no range; seeds are whole numbers from 0 to {MAX_SEED}, "
-            f"written as numbers and ranges, {_EXAMPLE}."
-        )
-    low, high = (_seed(digits, shown, number) for digits in (match[1], match[2] or match[1]))
+        raise InvalidSeeds(f"{shown} is not a seed or range. Enter whole numbers and ranges, {_EXAMPLE}.")
+    low, high = int(match[1]), int(match[2] or match[1])
+    if max(low, high) > MAX_SEED:
+        raise InvalidSeeds(f"{shown} is out of range. Enter seeds from 0 to {MAX_SEED}.")
     if low > high:
-        raise InvalidSeeds(f'Entry {number}, {shown}, runs backwards; write "{high}-{low}".')
-    return low, high
-
-
-def _seed(digits: str, shown: str, number: int) -> int:
-    # Python refuses to convert thousands of digits, so they are counted first.
-    if len(digits.lstrip("0")) > len(str(MAX_SEED)) or int(digits.lstrip("0") or "0") > MAX_SEED:
-        raise InvalidSeeds(f"Entry {number}, {shown}, is out of range; seeds are whole numbers from 0 to {MAX_SEED}.")
-    return int(digits.lstrip("0") or "0")
-
-
-def _distinct(ranges: Iterable[tuple[int, int]]) -> int:
-    """How many different numbers the ranges hold, without listing them."""
-    count, counted_to = 0, -1
-    for low, high in sorted(ranges):
-        count += max(0, high - max(low - 1, counted_to))
-        counted_to = max(counted_to, high)
-    return count
+        raise InvalidSeeds(f'{shown} is reversed. Enter "{high}-{low}".')
+    return range(low, high + 1)
 
 
 # -------------------------------------------------------------------------------------------------- launch
@@ -115,11 +110,8 @@ def _distinct(ranges: Iterable[tuple[int, int]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """What a person or a trainer asks for; `make_run` checks it.
-
-    seeds: each plays `episodes_per_seed` episodes that differ in the policy's seed.
-    max_actions_per_call: how many actions one tool call may hold.
-    """
+    """The settings of a launch before validation. Each seed plays `episodes_per_seed` episodes, which differ in the
+    policy's seed."""
 
     seeds: tuple[int, ...]
     episodes_per_seed: int
@@ -141,14 +133,12 @@ def make_run(
     achievements: Collection[str],
     items: Collection[str],
 ) -> Run:
-    """Check `plan` and expand it to one queued episode per seed and index, a seed's episodes together.
+    """Validate `plan` and expand it to one queued episode per seed and index, a seed's episodes together.
 
-    `achievements` and `items` are the environment's names; `run_id` is a new random one where None. The run's
-    `config` is the checked plan as plain JSON data, with the engine's and this program's version.
-
-    Raises InvalidSeeds, InvalidReward or InvalidConfig with a sentence that says what is wrong and what to do.
+    achievements, items: the environment's names. run_id: random if None. The run's `config` is the validated plan as
+    plain JSON data, with the versions of the engine and of this program.
+    Raises InvalidSeeds, InvalidReward or InvalidConfig.
     """
-    _require(plan, LaunchPlan, "The plan of a launch")
     plan = _checked_plan(plan, achievements, items)
     config: dict[str, Any] = json.loads(
         json.dumps(asdict(plan) | {"engine_version": engine_version, "product_version": __version__})
@@ -166,52 +156,37 @@ def make_run(
 
 
 def checked_limits(limits: Limits) -> Limits:
-    """`limits` as plain numbers. Raises InvalidConfig where a cap is not positive and finite."""
-    _require(limits, Limits, "limits")
-    return Limits(
-        max_steps=_positive(limits.max_steps, "max_steps"),
-        max_decisions=_positive(limits.max_decisions, "max_decisions"),
-        max_ops=_positive(limits.max_ops, "max_ops"),
-        max_time_s=_seconds(limits.max_time_s, "max_time_s"),
-        ops_given=None if limits.ops_given is None else _positive(limits.ops_given, "ops_given"),
-    )
+    """Raises InvalidConfig, naming the limit that is out of range."""
+    return Limits(**{name: read_value(getattr(limits, name), kind, name) for name, kind in _LIMITS.items()})
+
+
+def checked_budget(budget: Budget) -> Budget:
+    """Raises InvalidConfig, naming the limit that is out of range."""
+    return Budget(**{name: read_value(getattr(budget, name), kind, name) for name, kind in _BUDGET.items()})
 
 
 def _checked_plan(plan: LaunchPlan, achievements: Collection[str], items: Collection[str]) -> LaunchPlan:
     seeds = _checked_seeds(plan.seeds)
-    episodes_per_seed = _positive(plan.episodes_per_seed, "episodes_per_seed")
+    episodes_per_seed = read_value(plan.episodes_per_seed, _COUNT, "episodes_per_seed")
     total = len(seeds) * episodes_per_seed
     if total > MAX_EPISODES:
         raise InvalidConfig(
-            f"{len(seeds):,} seeds with {episodes_per_seed:,} episodes each are {total:,} episodes, and one launch "
-            f"runs at most {MAX_EPISODES:,}; ask for fewer seeds or fewer episodes per seed."
+            f"{len(seeds):,} seeds x {episodes_per_seed:,} episodes per seed = {total:,} episodes, more than the limit "
+            f"of {MAX_EPISODES:,}. Reduce the seeds or the episodes per seed."
         )
+    if len(plan.name) > MAX_TEXT:
+        raise InvalidConfig(f"The run's name has {len(plan.name):,} characters. Shorten it to {MAX_TEXT}.")
     return LaunchPlan(
         seeds=seeds,
         episodes_per_seed=episodes_per_seed,
         policy=checked_policy(plan.policy),
         reward=checked(plan.reward, achievements=achievements, items=items),
         limits=checked_limits(plan.limits),
-        env=_checked_env(plan.env),
-        on_done=_on_done(plan.on_done),
-        max_actions_per_call=_positive(plan.max_actions_per_call, "max_actions_per_call"),
-        name=_checked_name(plan.name),
+        env=checked_config(plan.env.area, plan.env.view, plan.env.length),
+        on_done=_checked_on_done(plan.on_done),
+        max_actions_per_call=read_value(plan.max_actions_per_call, _COUNT, "max_actions_per_call"),
+        name=plan.name.strip(),
         budget=checked_budget(plan.budget),
-    )
-
-
-def checked_budget(budget: Budget) -> Budget:
-    """`budget` as plain numbers. Raises InvalidConfig where a part is not positive and finite."""
-    _require(budget, Budget, "budget")
-    cost = budget.max_cost_usd
-    if cost is not None and (
-        isinstance(cost, bool) or not isinstance(cast(object, cost), Real) or not 0 < cost <= MAX_CAP
-    ):
-        raise InvalidConfig(f"max_cost_usd is {quoted(cost)}; give US dollars above 0, at most {MAX_CAP:,}.")
-    return Budget(
-        max_calls=None if budget.max_calls is None else _positive(budget.max_calls, "max_calls"),
-        max_tokens=None if budget.max_tokens is None else _positive(budget.max_tokens, "max_tokens"),
-        max_cost_usd=None if cost is None else float(cost),
     )
 
 
@@ -229,55 +204,26 @@ def _spec(plan: LaunchPlan, seed: int, index: int, engine_version: str) -> Episo
     )
 
 
-def _require(value: object, kind: type[Any], where: str) -> None:
-    if not isinstance(value, kind):
-        raise InvalidConfig(f"{where} is {quoted(value)}; give a {kind.__name__} of core.")
-
-
-def _checked_env(env: EnvConfig) -> EnvConfig:
-    _require(env, EnvConfig, "env")
-    return checked_config(env.area, env.view, env.length)
-
-
 def _checked_seeds(given: Iterable[int]) -> tuple[int, ...]:
-    if isinstance(given, str | bytes) or not isinstance(cast(object, given), Iterable):
-        raise InvalidSeeds(f"seeds is {quoted(given)}; give whole numbers in a tuple, or ask `parse_seeds`.")
-    seeds = tuple(given)
-    if not seeds:
-        raise InvalidSeeds("No seed is chosen; choose at least one.")
-    if len(seeds) > MAX_SEEDS:
-        raise InvalidSeeds(f"That is {len(seeds):,} seeds, and one launch takes at most {MAX_SEEDS:,}; ask for fewer.")
-    plain = tuple(checked_seed(seed) for seed in seeds)
-    twice = next((seed for i, seed in enumerate(plain) if seed in plain[:i]), None)
-    if twice is not None:
-        raise InvalidSeeds(f"The seed {twice} is there twice; keep one and raise the episodes per seed instead.")
-    return plain
+    seeds = tuple(checked_seed(seed) for seed in given)
+    if not 0 < len(seeds) <= MAX_SEEDS:
+        raise InvalidSeeds(f"{len(seeds):,} seeds are selected. Select 1 to {MAX_SEEDS:,}.")
+    repeated = next((seed for seed, count in Counter(seeds).items() if count > 1), None)
+    if repeated is not None:
+        raise InvalidSeeds(f"Seed {repeated} is listed twice. Remove one, and raise the episodes per seed instead.")
+    return seeds
 
 
-def _checked_run_id(run_id: object) -> str:
-    if (
-        not isinstance(run_id, str)
-        or not run_id.strip()
-        or run_id != run_id.strip()
-        or not run_id.isprintable()
-        or len(run_id) > MAX_TEXT
-    ):
+def _checked_run_id(run_id: str) -> str:
+    if not 0 < len(run_id) <= MAX_TEXT or not run_id.isprintable() or run_id != run_id.strip():
         raise InvalidConfig(
-            f"The run id is {quoted(run_id)}; give 1 to {MAX_TEXT} printable characters without outer spaces, "
-            "or none, and one is made."
+            f"Invalid run id {quoted(run_id)}. Give 1 to {MAX_TEXT} printable characters without outer spaces, or omit "
+            "it for a random one."
         )
     return run_id
 
 
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str):
-        raise InvalidConfig(f"The name is {quoted(name)}; give a text, which may be empty.")
-    if len(name) > MAX_TEXT:
-        raise InvalidConfig(f"The name has {len(name):,} characters; give at most {MAX_TEXT}.")
-    return name.strip()
-
-
-def _on_done(value: object) -> OnDone:
+def _checked_on_done(value: str) -> OnDone:
     try:
         return OnDone(value)
     except ValueError as error:
@@ -285,24 +231,11 @@ def _on_done(value: object) -> OnDone:
         raise InvalidConfig(f"on_done is {quoted(value)}; give {accepted}.") from error
 
 
-def _positive(value: object, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MAX_CAP:
-        raise InvalidConfig(f"{where} is {quoted(value)}; give a whole number from 1 to {MAX_CAP:,}.")
-    return int(value)
-
-
-def _seconds(value: object, where: str) -> float:
-    # The comparison is false for NaN too.
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < cast(float, value) <= MAX_CAP:
-        raise InvalidConfig(f"{where} is {quoted(value)}; give a number of seconds above 0, at most {MAX_CAP:,}.")
-    return float(value)
-
-
 # ----------------------------------------------------------------------------------------------------- ops
 
 
 class Op(StrEnum):
-    """One turn of a rollout: the policy's, or the environment's with all actions that the policy chose."""
+    """One turn of a rollout: a policy call, or the execution of the actions it chose."""
 
     AGENT = "agent"
     ENV = "env"
@@ -321,54 +254,47 @@ _OP_NAMES = {
 
 
 def parse_ops(ops: object) -> tuple[Op, ...]:
-    """A rollout as a request spells it: a list of names, or of objects with `type` or `op`.
+    """The ops of a request: a list of names, or of objects with `type` or `op`.
 
-    `policy`, `agent` and `model` mean agent; `env`, `environment` and `step` mean env; case and outer spaces do not
-    count. Raises InvalidInput, naming the index, where an item is something else.
+    `policy`, `agent` and `model` mean agent; `env`, `environment` and `step` mean env; case and outer spaces are
+    ignored. Raises InvalidInput, naming the index of an invalid item.
     """
     if not isinstance(ops, list | tuple) or not ops:
-        raise InvalidInput(
-            f"ops is {quoted(cast(object, ops))}; give a list that is not empty, such as {_OPS_EXAMPLE}."
-        )
+        raise InvalidInput(f"ops is {quoted(cast(object, ops))}; give a non-empty list, such as {_OPS_EXAMPLE}.")
     items = cast(Sequence[object], ops)
-    most = Limits().max_ops
-    if len(items) > most:
-        raise InvalidInput(f"ops has {len(items):,} items, and a rollout takes at most {most:,}; ask for fewer.")
+    if len(items) > Limits().max_ops:
+        raise InvalidInput(f"ops has {len(items):,} items; give at most {Limits().max_ops:,}.")
     return tuple(_op(item, index) for index, item in enumerate(items))
 
 
 def cut_ops(
     ops: Sequence[Op], *, max_steps_per_episode: int | None = None, max_llm_calls: int | None = None
 ) -> tuple[Op, ...]:
-    """Ops cut by the caps of older requests: to twice the smaller one that is given.
+    """Ops cut by the limits of older requests, to twice the smaller one.
 
-    Both caps count decisions (an agent op and an env op each), whatever their names say. They used to default to 20
-    and 10; here None means that the request gives none. Our own caps are `Limits`: `max_decisions`, and `max_steps`
-    in environment steps. Raises InvalidConfig where a cap is no positive whole number.
+    Both limits count decisions (an agent op and an env op each), whatever their names say. None: not in the request.
+    The limits of current requests are `Limits`. Raises InvalidConfig for a limit that is not positive.
     """
     given = {"max_steps_per_episode": max_steps_per_episode, "max_llm_calls": max_llm_calls}
-    decisions = [_positive(cap, name) for name, cap in given.items() if cap is not None]
-    whole = parse_ops(ops)
-    return whole[: 2 * min(decisions)] if decisions else whole
+    decisions = [read_value(limit, _COUNT, name) for name, limit in given.items() if limit is not None]
+    return tuple(ops[: 2 * min(decisions)] if decisions else ops)
 
 
 def limits_from_ops(ops: Sequence[Op], limits: Limits | None = None) -> Limits:
-    """`limits` (the defaults where None) with the list's length as `ops_given`, so that its end is `ops_done`.
+    """`limits` (default: `Limits()`) with `ops_given`, so that the rollout ends after the ops with `ops_done`.
 
-    The loop alternates agent and env, agent first. Raises InvalidInput, naming the index, for a list that does not,
-    because it would be played as something else.
+    Raises InvalidInput, naming the index, unless agent and env alternate, agent first: the loop plays nothing else.
     """
     if not ops:
         raise InvalidInput(f"ops is empty; give a list such as {_OPS_EXAMPLE}.")
-    for index, op in enumerate(parse_ops(ops)):
+    for index, op in enumerate(ops):
         expected = Op.ENV if index % 2 else Op.AGENT
         if op is not expected:
             raise InvalidInput(
-                f'ops[{index}] is "{op.value}" where "{expected.value}" is due; a rollout alternates, beginning with '
-                f"the agent: {_OPS_EXAMPLE}."
+                f'ops[{index}] is "{op.value}", expected "{expected.value}". Agent and env alternate, agent first: '
+                f"{_OPS_EXAMPLE}."
             )
-    limits = limits or Limits()
-    return replace(limits, ops_given=len(ops))
+    return replace(limits or Limits(), ops_given=len(ops))
 
 
 def _op(item: object, index: int) -> Op:

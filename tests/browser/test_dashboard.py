@@ -132,7 +132,7 @@ def test_a_form_is_in_the_address_and_back_leaves_it(open_page: OpenPage, dashbo
 def test_the_launch_button_is_in_sight(open_page: OpenPage, dashboard: Dashboard, height: int):
     page = open_page(width=1024, height=height)
     page.goto(f"{dashboard.url}/launch?seeds=abc")
-    expect(page.get_by_text("is no seed and no range").first).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("is not a seed or range").first).to_be_visible(timeout=WAIT_MS)
     expect(page.get_by_role("button", name="Launch", exact=True)).to_be_in_viewport(ratio=1)
 
 
