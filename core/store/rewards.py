@@ -25,7 +25,7 @@ from core.store.packs import pack, unpack
 from core.store.records import EpisodeFilter, SavedReward
 from core.store.rows import Listing, Unreadable, episode_key, in_parts, listing
 from core.store.specs import VERSION as SPEC_VERSION
-from core.store.specs import insert_ignoring, read_reward, save_reward_configs
+from core.store.specs import insert_ignoring, save_reward_configs
 from core.store.summaries import conditions
 from core.store.tables import (
     AnyRow,
@@ -162,7 +162,9 @@ class Rewards:
         return listing(
             rows,
             "The saved configuration",
-            lambda row, name: SavedReward(row.uuid, read_reward(row.config), row.saved_at, row.n_scored),
+            lambda row, name: SavedReward(
+                row.uuid, from_json(row.config, RewardConfig, name), row.saved_at, row.n_scored
+            ),
         )
 
     def save(self, name: str, config: RewardConfig) -> str:
