@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from benchmarks.store import SPEC, record, timed
-from core.analysis.rescore import RewardArchive, Stored, breakdowns, compare, score
+from core.analysis.rescore import RewardFactsCache, StoredFacts, breakdowns, compare, score
 from core.rewards import STRATEGIES
 from core.rollout import NoRecorder, run_rollout
 from core.store import TraceStore
@@ -62,13 +62,13 @@ def fill(store: TraceStore, wanted: int, length: int) -> None:
 
 def measure(store: TraceStore, length: int) -> None:
     """Load once, then score under weights that change each time."""
-    archive = RewardArchive(store.rewards)
-    loading = timed(archive.refresh)
-    stored = archive.refresh()
+    cache = RewardFactsCache(store.rewards)
+    loading = timed(cache.refresh)
+    stored = cache.refresh()
     columns = stored.columns
     print(f"\n{columns.n_decisions:,} decisions in {columns.n_episodes:,} episodes of up to {length:,}")
     print(f"load:                     {loading / 1000:.2f} s (goal 2 s)")
-    print(f"notice that nothing came: median {median(lambda: archive.refresh()):.1f} ms")
+    print(f"refresh without new data: median {median(cache.refresh):.1f} ms")
     draw = np.random.default_rng(1)
 
     def new_weights() -> None:
@@ -89,7 +89,7 @@ def measure(store: TraceStore, length: int) -> None:
     print_slow_path(stored)
 
 
-def print_slow_path(stored: Stored) -> None:
+def print_slow_path(stored: StoredFacts) -> None:
     """What the same costs decision by decision, on one episode, as a ratio."""
     few = stored.only([stored.episodes[0].id])
     config = RewardConfig("per_achievement")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from pages.components.browser.styles import lab_styles
 from pages.components.lab.audit.view import show_audit
 from pages.components.lab.policies.view import show_policies
@@ -24,7 +24,7 @@ from pages.components.shared.router import inside_the_dashboard
 from pages.components.shared.state import store
 
 WHAT_IF = "What if"
-VIEWS: dict[str, Callable[[Stored], None]] = {
+VIEWS: dict[str, Callable[[StoredFacts], None]] = {
     WHAT_IF: show_what_if,
     "Audit": show_audit,
     "Policies": show_policies,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.rescore import RewardArchive, Stored
+from core.analysis.rescore import RewardFactsCache, StoredFacts
 from core.analysis.statistics import crafter_score
 from core.dataset import known_description
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION
@@ -27,13 +27,13 @@ APP = '''
 
 import streamlit as st
 
-from core.analysis.rescore import RewardArchive
+from core.analysis.rescore import RewardFactsCache
 from pages.components.lab.policies.view import show_policies
 from pages.components.shared.state import store
 
 
 def across():
-    show_policies(RewardArchive(store().rewards).refresh())
+    show_policies(RewardFactsCache(store().rewards).refresh())
 
 
 st.navigation(
@@ -88,13 +88,13 @@ def button(at: AppTest, key: str):
 @pytest.fixture
 def hostile(recorded: TraceStore) -> Iterator[None]:
     """Names as only a trace can hold them."""
-    stored = RewardArchive(recorded.rewards).refresh()
+    stored = RewardFactsCache(recorded.rewards).refresh()
     episodes = tuple(
         replace(episode, policy=HOSTILE, policy_params={"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})
         for number, episode in enumerate(stored.episodes)
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RewardArchive, "refresh", lambda self: Stored(episodes, stored.columns))
+        patch.setattr(RewardFactsCache, "refresh", lambda self: StoredFacts(episodes, stored.columns))
         yield
 
 

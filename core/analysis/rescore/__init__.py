@@ -1,12 +1,11 @@
 """Other reward configurations over what was stored: pure, and at once over everything.
 
-`RewardArchive` holds the facts of all stored episodes and notices new ones; `score` gives what every decision would
+`RewardFactsCache` holds the facts of all stored episodes and notices new ones; `score` gives what every decision would
 have earned; `compare` says what that changes: ranks, pairs, advantages.
 """
 
 from __future__ import annotations
 
-from core.analysis.rescore.archive import RewardArchive, RewardSource, Stored
 from core.analysis.rescore.comparison import (
     AdvantageChange,
     Comparison,
@@ -18,16 +17,17 @@ from core.analysis.rescore.comparison import (
     ranks,
     swaps,
 )
+from core.analysis.rescore.facts_cache import RewardFactsCache, RewardSource, StoredFacts
 from core.analysis.rescore.scoring import Scores, as_played, breakdowns, responsible, score
 
 __all__ = [
     "AdvantageChange",
     "Comparison",
     "RankChange",
-    "RewardArchive",
+    "RewardFactsCache",
     "RewardSource",
     "Scores",
-    "Stored",
+    "StoredFacts",
     "SwappedPair",
     "Swaps",
     "advantages",

@@ -49,7 +49,7 @@ def test_returns_that_differ_by_rounding_are_equal():
     assert ranks(np.array([0.1 + 0.2, 0.3, 0.0])).tolist() == [1, 1, 3]
 
 
-def test_the_farthest_movers_come_first():
+def test_the_largest_rank_changes_come_first():
     episodes = played(*[("run", seed) for seed in range(4)])
     comparison = compare(episodes, np.array([4.0, 3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0, 4.0]))
     assert comparison.ranks == (RankChange(3, 4, 1), RankChange(0, 1, 4))

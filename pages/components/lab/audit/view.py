@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.audit import RULES, AuditThresholds, Severity, Span
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from core.errors import CraftscopeError
 from core.facts import PlayedEpisode
 from core.types import RewardConfig
@@ -29,7 +29,7 @@ _SHOWN: Final = "lab_audit_shown"
 _CHOSEN: Final = "lab_audit_episode"
 
 
-def show_audit(stored: Stored) -> None:
+def show_audit(stored: StoredFacts) -> None:
     """Draw the view."""
     with st.container(key="lab-scope", horizontal=True, vertical_alignment="top"):
         scope = scope_picker(stored)
@@ -43,7 +43,7 @@ def show_audit(stored: Stored) -> None:
 # ---------------------------------------------------------------------------------------------- configurations
 
 
-def _show_configs(chosen: Stored, wanted: AuditThresholds) -> None:
+def _show_configs(chosen: StoredFacts, wanted: AuditThresholds) -> None:
     """What follows from the configurations alone that these episodes were paid by."""
     st.subheader("Reward configurations", anchor=False)
     names = _names_of_configs()
@@ -90,7 +90,7 @@ def _no_span(span: Span, place: str, key: str) -> None:
 # ----------------------------------------------------------------------------------------------------- episodes
 
 
-def _show_episodes(chosen: Stored, wanted: AuditThresholds) -> None:
+def _show_episodes(chosen: StoredFacts, wanted: AuditThresholds) -> None:
     st.subheader("Episodes", anchor=False)
     newest = chosen.episodes[::-1]
     count = min(st.session_state.get(_SHOWN, _AT_ONCE), len(newest))

@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.numbers import is_equal
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from core.analysis.statistics import (
     ComponentTable,
     Difference,
@@ -55,14 +55,14 @@ _MAX_CONFIGS = 200
 _FRESH_S = 20  # how long a seed that somebody describes elsewhere may still be called unknown
 
 
-def key_of(stored: Stored) -> str:
+def key_of(stored: StoredFacts) -> str:
     """Names these episodes of this store."""
     text = "\n".join((store().url, *(episode.id for episode in stored.episodes)))
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading the unlocks of each episode…")
-def sample(key: str, _stored: Stored) -> Sample:
+def sample(key: str, _stored: StoredFacts) -> Sample:
     """All stored episodes as arrays."""
     return sample_of(_stored.episodes, _stored.columns.episodes, ACHIEVEMENTS)
 
@@ -121,7 +121,7 @@ def correlations(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> di
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading unlock times…")
-def unlocks(key: str, _stored: Stored) -> Floats:
+def unlocks(key: str, _stored: StoredFacts) -> Floats:
     """The steps of all stored episodes' first unlocks. Raises StoreError."""
     ids = [episode.id for episode in _stored.episodes]
     return unlock_table(ids, store().episodes.unlock_steps(ids), ACHIEVEMENTS)
@@ -142,7 +142,7 @@ def curves(place: int, table: Floats, its: Sample, policies: Mapping[str, Rows])
 
 
 @st.cache_data(max_entries=4, show_spinner="Adding up the reward components…")
-def components(key: str, _stored: Stored, _configs: Mapping[str, RewardConfig]) -> ComponentTable:
+def components(key: str, _stored: StoredFacts, _configs: Mapping[str, RewardConfig]) -> ComponentTable:
     """What each component paid in all stored episodes, lambda included."""
     facts = _stored.columns.episodes
     return component_table(

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from core.analysis.statistics import Estimate, Floats, PublishedRow, Rows, Sample, Summary, component_pay
 from core.dataset import RADIUS, describe_seeds
 from core.env.rules import ACHIEVEMENTS
@@ -71,7 +71,7 @@ class Compared:
     as arrays. policies, summaries: of the chosen, the highest score first. published: published rows to show beside.
     """
 
-    stored: Stored
+    stored: StoredFacts
     key: str
     chosen: Chosen
     sample: Sample

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from core.analysis.statistics import HUMAN, RANDOM, Difference, PublishedRow, Rows, SeedOverlap, Summary, published_rows
 from core.errors import InvalidInput, StoreError
 from core.types import RewardConfig
@@ -53,7 +53,7 @@ _SECTIONS = {
 }
 
 
-def show_policies(stored: Stored) -> None:
+def show_policies(stored: StoredFacts) -> None:
     """Draw the view of all that is stored and over."""
     if not stored.episodes:
         _show_nothing()
@@ -70,7 +70,7 @@ def show_policies(stored: Stored) -> None:
         stop_with("Cannot read the comparison", error)
 
 
-def _show_chosen(stored: Stored, key: str, chosen: Chosen) -> None:
+def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
     sample = numbers.sample(key, stored)
     summaries = _best_first(numbers.summaries(chosen.key, sample, chosen.by_policy()))
     policies = {policy: rows for policy, rows in _rows(chosen, summaries).items()}

@@ -7,7 +7,7 @@ import gc
 import streamlit as st
 
 from core import jobs
-from core.analysis.rescore import RewardArchive, Stored
+from core.analysis.rescore import RewardFactsCache, StoredFacts
 from core.errors import JobError, StoreError
 from core.store import EpisodeFilter, TraceStore, Unreadable
 from core.types import EpisodeStatus
@@ -22,17 +22,17 @@ _IDLE_S = 10.0  # nothing waits here, but other programs may write into the same
 _NOT_OVER = EpisodeFilter(statuses=(EpisodeStatus.QUEUED, EpisodeStatus.RUNNING))
 
 
-def stored_rewards() -> Stored:
+def stored_rewards() -> StoredFacts:
     """All episodes that are over by now. Where they cannot be read, the page ends here with a sentence."""
     source = store()
     try:
         with st.spinner("Loading reward facts…"):
-            return _archive(source.url, source).refresh()
+            return _facts_cache(source.url, source).refresh()
     except StoreError as error:
         stop_with("Cannot load the reward facts", error)
 
 
-def show_what_is_loaded(stored: Stored) -> None:
+def show_what_is_loaded(stored: StoredFacts) -> None:
     """How much there is, what will join it, what is left out, and what cannot be read."""
     waiting = store().episodes.totals(_NOT_OVER).episodes
     left_out = sum(store().rewards.without_decision().values())
@@ -51,7 +51,7 @@ def show_why_none() -> None:
     st.page_link("pages/traces.py", label="See them in Traces →")
 
 
-def join_what_ends(stored: Stored) -> None:
+def join_what_ends(stored: StoredFacts) -> None:
     """Draws the page anew whenever another episode is over, whoever stored it."""
     wait_s = _POLL_S if store().episodes.totals(_NOT_OVER).episodes else _IDLE_S
     st.fragment(_wait, run_every=wait_s if page_is_ready("lab") else None)(stored, wait_s)
@@ -62,7 +62,7 @@ def wait_for_the_first() -> None:
     st.fragment(_wait_for_the_first, run_every=_IDLE_S if page_is_ready("lab") else None)()
 
 
-def _loaded_in_words(stored: Stored, waiting: int, left_out: int) -> str:
+def _loaded_in_words(stored: StoredFacts, waiting: int, left_out: int) -> str:
     episodes, decisions = len(stored.episodes), stored.columns.n_decisions
     parts: list[str] = []
     if episodes:
@@ -81,7 +81,7 @@ def _loaded_in_words(stored: Stored, waiting: int, left_out: int) -> str:
     return "; ".join(parts)
 
 
-def _wait(stored: Stored, wait_s: float) -> None:
+def _wait(stored: StoredFacts, wait_s: float) -> None:
     source = store()
     try:
         jobs.sweep(source, settings())
@@ -89,7 +89,7 @@ def _wait(stored: Stored, wait_s: float) -> None:
         st.warning(escape(str(error)))
     try:
         waits = source.episodes.totals(_NOT_OVER).episodes > 0
-        if _archive(source.url, source).refresh() is stored and waits == (wait_s == _POLL_S):
+        if _facts_cache(source.url, source).refresh() is stored and waits == (wait_s == _POLL_S):
             return
     except StoreError:
         pass  # a whole run of the page says what is wrong
@@ -106,10 +106,10 @@ def _wait_for_the_first() -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def _archive(url: str, _source: TraceStore) -> RewardArchive:
-    archive = RewardArchive(_source.rewards)
-    archive.refresh()
-    # Else every full collection looks through all reward facts again, and holds Python's lock meanwhile.
+def _facts_cache(url: str, _source: TraceStore) -> RewardFactsCache:
+    cache = RewardFactsCache(_source.rewards)
+    cache.refresh()
+    # Else every full collection looks through all reward facts again, and holds the GIL while it does.
     gc.collect()
     gc.freeze()
-    return archive
+    return cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from core.errors import StoreError, UnknownEpisode
 from core.store import EpisodeFilter
 from pages.components.browser.url import keep_in_address
@@ -27,7 +27,7 @@ _MAX_OFFERED = 50
 _MAX_SENTENCE_LENGTH = 500
 
 
-def scope_picker(stored: Stored) -> str:
+def scope_picker(stored: StoredFacts) -> str:
     """Draw it; which kind of scope is chosen. stored: what one episode can be chosen from."""
     note_unknown(SCOPE, _SCOPES)
     is_meant = _one_is_meant()
@@ -49,7 +49,7 @@ def scope_picker(stored: Stored) -> str:
     return scope
 
 
-def _newest_picker(stored: Stored) -> None:
+def _newest_picker(stored: StoredFacts) -> None:
     """The newest episodes to choose from; what is chosen is put into the field, and so into the address."""
     newest = {episode.id: episode for episode in stored.episodes[: -_MAX_OFFERED - 1 : -1]}
     asked = (st.session_state.get(_EPISODE) or "").strip()
@@ -77,7 +77,7 @@ def _newest_picker(stored: Stored) -> None:
     )
 
 
-def episodes_in(scope: str, stored: Stored) -> Stored:
+def episodes_in(scope: str, stored: StoredFacts) -> StoredFacts:
     """The episodes that it says. Where that is none, the view ends here with a sentence."""
     if scope == ONE:
         return _chosen(stored, [_one(stored)])
@@ -105,7 +105,7 @@ def _one_is_meant() -> bool:
     return is_new and bool(st.query_params.get(_EPISODE))
 
 
-def _one(stored: Stored) -> str:
+def _one(stored: StoredFacts) -> str:
     """The id of the episode that was named."""
     asked = (st.session_state.get(_EPISODE) or "").strip()
     if not asked:
@@ -129,7 +129,7 @@ def _one(stored: Stored) -> str:
     return found.id
 
 
-def _chosen(stored: Stored, ids: list[str]) -> Stored:
+def _chosen(stored: StoredFacts, ids: list[str]) -> StoredFacts:
     """Their facts, joined once for as long as the same ones are looked at: with a million it takes a moment."""
     kept = st.session_state.get(_CHOSEN)
     if kept is None or kept[0] is not stored or kept[1] != ids:
@@ -137,7 +137,7 @@ def _chosen(stored: Stored, ids: list[str]) -> Stored:
     return kept[2]
 
 
-def scope_in_words(chosen: Stored, stored: Stored) -> str:
+def scope_in_words(chosen: StoredFacts, stored: StoredFacts) -> str:
     """`46 episodes`, `12 of 46 episodes`."""
     count, of_all = len(chosen.episodes), len(stored.episodes)
     if count == of_all:

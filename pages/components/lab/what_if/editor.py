@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from core.analysis.rescore import Stored, score
+from core.analysis.rescore import StoredFacts, score
 from core.errors import InvalidInput, InvalidReward, StoreError
 from core.rewards import checked, to_document
 from core.rewards.document import MAX_CHARACTERS
@@ -52,7 +52,7 @@ class Edited:
     problem: str = ""
 
 
-def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
+def editor(stored: StoredFacts, saved: Mapping[str, SavedReward]) -> Edited:
     """Draw it. stored: everything, whose returns can be kept. saved: configurations by name."""
     _go_on_from_what_was_saved()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -135,7 +135,7 @@ def _undo() -> None:
 # ------------------------------------------------------------------------------------------------- under a name
 
 
-def _save(edited: Edited, stored: Stored) -> None:
+def _save(edited: Edited, stored: StoredFacts) -> None:
     with st.popover("Save…", key=LAB.key(_SAVE_POPOVER), on_change="rerun"):
         st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
         st.checkbox(
@@ -151,7 +151,7 @@ def _save(edited: Edited, stored: Stored) -> None:
         st.caption("An existing name is not overwritten.")
 
 
-def _do_save(config: RewardConfig, stored: Stored) -> None:
+def _do_save(config: RewardConfig, stored: StoredFacts) -> None:
     name = (LAB.get("save_name") or "").strip()
     said = ""
     LAB.put(_SAVING, "")

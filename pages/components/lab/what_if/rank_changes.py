@@ -22,7 +22,7 @@ from pages.components.shared.form_state import FormState
 from pages.components.text.format import number, signed
 
 _EPISODE: Final = "lab_episode"
-_FIRST_PAGE: Final = "lab_movers_first_page"
+_FIRST_PAGE: Final = "lab_rank_changes_first_page"
 _CLICKS: Final = "lab_scatter_clicks"
 _MAX_POINTS = 1_500
 _PAGE_ROWS = 25
@@ -44,7 +44,7 @@ _COLUMNS = {
 
 def show_rank_changes(result: Rescored, before: str, policies: Mapping[str, str], form: FormState) -> None:
     """The scatter, the table, and why. before: what the scoring before is called. policies: of all stored, by id."""
-    order = _movers_first(result)
+    order = _largest_changes_first(result)
     chosen = _chosen(result, order)
     _scatter(result, order, before, policies, result.episodes[chosen].id)
     _table(result, order, chosen)
@@ -56,7 +56,7 @@ def show_single(result: Rescored, form: FormState) -> None:
     _show_episode(result, 0, form)
 
 
-def _movers_first(result: Rescored) -> np.ndarray:
+def _largest_changes_first(result: Rescored) -> np.ndarray:
     climbed = np.abs(result.ranks_before - result.ranks_after)
     return np.lexsort((result.ranks_after, -np.abs(np.round(result.changes, 6)), -climbed))
 
@@ -130,7 +130,7 @@ def _pick_point(key: str) -> None:
 def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
     pages = -(-len(order) // _PAGE_ROWS)
     clicks = st.session_state.get(_CLICKS, 0)
-    pager = f"lab_movers_page:{clicks}"
+    pager = f"lab_rank_changes_page:{clicks}"
     if pager not in st.session_state and clicks:  # a point was clicked: to where its row is
         st.session_state[_FIRST_PAGE] = int(np.flatnonzero(order == chosen)[0]) // _PAGE_ROWS + 1
     first_page = min(st.session_state.get(_FIRST_PAGE, 1), pages)
@@ -138,7 +138,7 @@ def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
     rows = [int(at) for at in order[(page - 1) * _PAGE_ROWS : page * _PAGE_ROWS]]
     ids = [result.episodes[at].id for at in rows]
     # What was ticked in another list, or before a point was clicked, is not what is chosen now.
-    key = f"lab_movers:{page}:{clicks}:{result.token}"
+    key = f"lab_rank_changes:{page}:{clicks}:{result.token}"
     st.dataframe(
         _frame(result, rows),
         key=key,

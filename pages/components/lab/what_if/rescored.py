@@ -15,7 +15,7 @@ from core.analysis.numbers import is_equal
 from core.analysis.rescore import (
     Comparison,
     Scores,
-    Stored,
+    StoredFacts,
     Swaps,
     as_played,
     breakdowns,
@@ -46,7 +46,7 @@ class Rescored:
     took_ms: how long the scoring under the second one took. unlike: sentences on what was not the same in play.
     """
 
-    stored: Stored
+    stored: StoredFacts
     before: Scores
     after: Scores
     took_ms: float
@@ -134,7 +134,7 @@ class Rescored:
         return self._breakdowns[key]
 
 
-def rescored(stored: Stored, config: RewardConfig, compared_with: RewardConfig | None) -> Rescored:
+def rescored(stored: StoredFacts, config: RewardConfig, compared_with: RewardConfig | None) -> Rescored:
     """The two scorings, made anew only where the episodes or one of the configurations is another."""
     kept: Rescored | None = st.session_state.get(_KEPT)
     wanted = config.config_hash, compared_with.config_hash if compared_with else None
@@ -164,7 +164,7 @@ def rescored(stored: Stored, config: RewardConfig, compared_with: RewardConfig |
     return fresh
 
 
-def is_slow(stored: Stored, config: RewardConfig) -> bool:
+def is_slow(stored: StoredFacts, config: RewardConfig) -> bool:
     """Whether its strategy scores only decision by decision."""
     first = stored.only([episode.id for episode in stored.episodes[:1]])
     return RewardShaper(config).base_values(first.columns) is None

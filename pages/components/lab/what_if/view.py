@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from core.analysis.numbers import is_equal
-from core.analysis.rescore import Stored
+from core.analysis.rescore import StoredFacts
 from core.errors import InvalidInput
 from core.rewards import checked
 from core.store import SavedReward
@@ -49,7 +49,7 @@ _SLOW_DECISIONS = 20_000
 _DIFFERENCES_IN_A_LINE = 3
 
 
-def show_what_if(stored: Stored) -> None:
+def show_what_if(stored: StoredFacts) -> None:
     """Draw the view."""
     saved = {entry.name: entry for entry in store().rewards.saved().rows}
     comparable = _comparable(saved)
@@ -71,7 +71,7 @@ def show_what_if(stored: Stored) -> None:
 
 
 def _show_results(
-    chosen: Stored, stored: Stored, edited: Edited, compared_with: RewardConfig | None, name: str
+    chosen: StoredFacts, stored: StoredFacts, edited: Edited, compared_with: RewardConfig | None, name: str
 ) -> None:
     try:
         if not _is_worth_the_wait(chosen, edited.config):
@@ -108,7 +108,7 @@ def _show_results(
                 show()
 
 
-def _policies(stored: Stored) -> Mapping[str, str]:
+def _policies(stored: StoredFacts) -> Mapping[str, str]:
     """Who played each episode, by its id, called and coloured as in the other views."""
     kept = st.session_state.get(_POLICIES)
     if kept is None or kept[0] is not stored:
@@ -146,7 +146,7 @@ def _compare_picker(options: Mapping[str, str], saved: Mapping[str, SavedReward]
     return None, AS_PLAYED
 
 
-def _is_worth_the_wait(chosen: Stored, config: RewardConfig) -> bool:
+def _is_worth_the_wait(chosen: StoredFacts, config: RewardConfig) -> bool:
     """A strategy that scores decision by decision must not keep a page busy for minutes without being asked to."""
     count = chosen.columns.n_decisions
     if count <= _SLOW_DECISIONS or not is_slow(chosen, config):

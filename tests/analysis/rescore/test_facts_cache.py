@@ -1,23 +1,23 @@
-"""The archive follows the store: what is new joins, what is deleted leaves, what is damaged is named."""
+"""The cache of reward facts follows the store: new, deleted and corrupt episodes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.rescore import RewardArchive, as_played, score
+from core.analysis.rescore import RewardFactsCache, as_played, score
 from core.store import TraceStore
 from core.types import RewardConfig, StopReason
 from tests.support.records import START, make_decisions, make_run, record_episode
 
 
-def test_it_holds_what_is_over_and_made_a_decision(store: TraceStore):
+def test_it_holds_ended_episodes_with_decisions(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-over", "episode-none", "episode-going", "episode-queued"]))
     record_episode(store, "episode-over", 12)
     record_episode(store, "episode-none", 0)
     going = store.queue.claim_next(worker="w")
     assert going is not None
-    archive = RewardArchive(store.rewards)
-    stored = archive.refresh()
+    cache = RewardFactsCache(store.rewards)
+    stored = cache.refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-over"]
     assert stored.columns.n_decisions == 12
     (played,) = stored.episodes
@@ -30,29 +30,29 @@ def test_it_holds_what_is_over_and_made_a_decision(store: TraceStore):
 def test_new_episodes_join_and_deleted_ones_leave(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
-    archive = RewardArchive(store.rewards)
-    first = archive.refresh()
-    assert archive.refresh() is first
+    cache = RewardFactsCache(store.rewards)
+    first = cache.refresh()
+    assert cache.refresh() is first
     record_episode(store, "episode-2", 7)
-    assert [episode.id for episode in archive.refresh().episodes] == ["episode-1", "episode-2"]
-    assert first.columns.n_decisions == 5, "what was handed out does not change"
+    assert [episode.id for episode in cache.refresh().episodes] == ["episode-1", "episode-2"]
+    assert first.columns.n_decisions == 5, "an earlier result does not change"
     store.episodes.delete(["episode-1"])
-    left = archive.refresh()
+    left = cache.refresh()
     assert ([episode.id for episode in left.episodes], left.columns.n_decisions) == (["episode-2"], 7)
 
 
-def test_what_was_logged_is_what_the_store_says(store: TraceStore):
+def test_logged_rewards_equal_those_of_the_store(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 9)
-    stored = RewardArchive(store.rewards).refresh()
+    stored = RewardFactsCache(store.rewards).refresh()
     assert np.allclose(as_played(stored.columns).returns, [episode.shaped_return for episode in stored.episodes])
     assert np.allclose(stored.columns.sums(stored.columns.env_rewards), [e.env_return for e in stored.episodes])
     ends = [decision.step_end for decision in store.episodes.decisions("episode-2")]
     assert stored.columns.step_ends[stored.columns.decisions_of(1)].tolist() == ends
 
 
-def test_facts_of_an_interrupted_episode_are_made_once_and_kept(store: TraceStore):
+def test_facts_of_an_interrupted_episode_are_built_and_stored(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1"]))
     store.queue.claim_next(worker="w")
     initial, decisions = make_decisions(6)
@@ -61,42 +61,42 @@ def test_facts_of_an_interrupted_episode_are_made_once_and_kept(store: TraceStor
     for decision in decisions:
         recorder.record(decision)
     assert store.queue.interrupt("episode-1", "The machine went off.")
-    assert RewardArchive(store.rewards).refresh().columns.n_decisions == 6
+    assert RewardFactsCache(store.rewards).refresh().columns.n_decisions == 6
     with store._database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM episode_packs").scalar() == 1
 
 
-def test_a_corrupt_episode_is_named_and_the_others_are_there(store: TraceStore):
+def test_a_corrupt_episode_is_reported_and_skipped(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 5)
     _change(store, "UPDATE episodes SET n_decisions = 6 WHERE uuid = 'episode-1'")
-    stored = RewardArchive(store.rewards).refresh()
+    stored = RewardFactsCache(store.rewards).refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-2"]
     ((name, problem),) = stored.unreadable
     assert name == "episode-1" and "episode-1" in problem
-    assert stored.only(["episode-2"]).unreadable == (), "of what was chosen, nothing is corrupt"
+    assert stored.only(["episode-2"]).unreadable == (), "nothing in the selection is corrupt"
 
 
 def test_corrupt_reward_facts_are_rebuilt(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 5)
-    whole = RewardArchive(store.rewards).refresh()
+    whole = RewardFactsCache(store.rewards).refresh()
     _change(store, "UPDATE episode_packs SET blob = substr(blob, 1, 20)")
-    stored = RewardArchive(store.rewards).refresh()
+    stored = RewardFactsCache(store.rewards).refresh()
     assert stored.unreadable == ()
     assert stored.columns.logged.tolist() == whole.columns.logged.tolist()
 
 
-def test_a_corrupt_episode_comes_back_with_a_good_copy(store: TraceStore):
+def test_a_repaired_episode_comes_back(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 5)
     _change(store, "UPDATE episodes SET n_decisions = n_decisions + 1")
-    archive = RewardArchive(store.rewards)
-    assert [name for name, _ in archive.refresh().unreadable] == ["episode-1"]
+    cache = RewardFactsCache(store.rewards)
+    assert [name for name, _ in cache.refresh().unreadable] == ["episode-1"]
     _change(store, "UPDATE episodes SET n_decisions = n_decisions - 1")
-    assert [episode.id for episode in archive.refresh().episodes] == ["episode-1"]
-    assert archive.refresh().unreadable == ()
+    assert [episode.id for episode in cache.refresh().episodes] == ["episode-1"]
+    assert cache.refresh().unreadable == ()
 
 
 def _change(store: TraceStore, statement: str) -> None:
@@ -104,11 +104,11 @@ def _change(store: TraceStore, statement: str) -> None:
         assert connection.exec_driver_sql(statement).rowcount == 1
 
 
-def test_some_of_it_can_be_looked_at_alone(store: TraceStore):
+def test_a_selection_of_episodes(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2", "episode-3"]))
     for name, count in (("episode-1", 3), ("episode-2", 4), ("episode-3", 5)):
         record_episode(store, name, count)
-    stored = RewardArchive(store.rewards).refresh()
+    stored = RewardFactsCache(store.rewards).refresh()
     some = stored.only(["episode-3", "episode-1", "unheard-of"])
     assert [episode.id for episode in some.episodes] == ["episode-1", "episode-3"]
     config = RewardConfig("per_achievement", weights={"collect_wood": 3.0})
@@ -116,9 +116,9 @@ def test_some_of_it_can_be_looked_at_alone(store: TraceStore):
     assert stored.only([episode.id for episode in stored.episodes]) is stored
 
 
-def test_an_end_that_was_foreseen_is_known(store: TraceStore):
+def test_a_foreseen_end_is_marked(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 3, stop_reason=StopReason.MAX_STEPS)
     record_episode(store, "episode-2", 3, stop_reason=StopReason.ABORTED)
-    stored = RewardArchive(store.rewards).refresh()
+    stored = RewardFactsCache(store.rewards).refresh()
     assert np.flatnonzero(stored.columns.is_end).tolist() == [2]

@@ -1,4 +1,4 @@
-"""The facts of everything that is stored, kept in memory."""
+"""The reward facts of all stored episodes, in memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from core.store.rows import Listing
 
 
 class RewardSource(Protocol):
-    """Where facts come from: `TraceStore.rewards`."""
+    """Where reward facts come from: `TraceStore.rewards`."""
 
     def played_ids(self) -> tuple[str, ...]:
-        """The episodes that are over and made at least one decision, oldest launch first."""
+        """Ids of the ended episodes with at least one decision, oldest run first."""
         ...
 
     def played(self, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
@@ -27,47 +27,47 @@ class RewardSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Some or all stored episodes, oldest launch first, with their decisions as columns. Never changed.
+class StoredFacts:
+    """Stored episodes, oldest run first, with their decisions as columns. Immutable.
 
-    unreadable: (episode id, why) of those that are corrupt and therefore left out.
+    unreadable: (episode id, problem) of the corrupt ones, which are left out.
     """
 
     episodes: tuple[PlayedEpisode, ...]
     columns: FactColumns
     unreadable: tuple[tuple[str, str], ...] = ()
 
-    def only(self, ids: Collection[str]) -> Stored:
-        """Those of them that have one of these ids."""
+    def only(self, ids: Collection[str]) -> StoredFacts:
+        """The episodes with these ids."""
         wanted = frozenset(ids)
         chosen = [at for at, episode in enumerate(self.episodes) if episode.id in wanted]
         if len(chosen) == len(self.episodes) and all(name in wanted for name, _ in self.unreadable):
             return self
         facts = self.columns.episodes
-        return Stored(
+        return StoredFacts(
             tuple(self.episodes[at] for at in chosen),
             FactColumns([facts[at] for at in chosen]),
             tuple(entry for entry in self.unreadable if entry[0] in wanted),
         )
 
 
-class RewardArchive:
-    """All facts of one source. Safe to use from many threads; what it hands out never changes."""
+class RewardFactsCache:
+    """The facts of one source. Thread-safe."""
 
     def __init__(self, source: RewardSource) -> None:
         self._source = source
         self._lock = threading.Lock()
         self._known: dict[str, tuple[PlayedEpisode, EpisodeFacts]] = {}
         self._corrupt: dict[str, str] = {}
-        self._stored = Stored((), FactColumns([]))
+        self._stored = StoredFacts((), FactColumns([]))
 
-    def refresh(self) -> Stored:
-        """Everything that is over by now: reads what is new, forgets what is gone. Raises what the source raises.
+    def refresh(self) -> StoredFacts:
+        """All ended episodes: reads the new ones and drops the deleted ones. Raises what the source raises.
 
-        An episode that is over does not change any more, so only the ids are compared. A corrupt one is read again each
-        time: the database may have been replaced by a good copy.
+        An ended episode does not change, so only the ids are compared. A corrupt one is read again each time, as the
+        database may have been replaced by a good copy.
         """
-        with self._lock, _no_search_for_cycles():
+        with self._lock, _without_garbage_collection():
             ids = self._source.played_ids()
             new = [name for name in ids if name not in self._known]
             found = self._source.played(new) if new else Listing(())
@@ -78,13 +78,13 @@ class RewardArchive:
                 self._known = {name: self._known[name] for name in present}
                 self._corrupt = corrupt
                 episodes, facts = [p for p, _ in self._known.values()], [f for _, f in self._known.values()]
-                self._stored = Stored(tuple(episodes), FactColumns(facts), tuple(corrupt.items()))
+                self._stored = StoredFacts(tuple(episodes), FactColumns(facts), tuple(corrupt.items()))
             return self._stored
 
 
 @contextmanager
-def _no_search_for_cycles() -> Generator[None]:
-    """Python looks for cycles whenever many objects were made; here there are none, and looking doubles the time."""
+def _without_garbage_collection() -> Generator[None]:
+    """Many new objects trigger collections, which double the loading time and find nothing here."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
