@@ -18,8 +18,10 @@ _NOISE = re.compile(
     r"(?:\s|```\w{0,20}|json\b|function(?=<[|｜])|<[|｜]tool[▁_]sep[|｜]>|call:|<\|plugin\|>)*", re.IGNORECASE
 )
 _NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,119}")
+_NEXT_NAMED = re.compile(r"(?:call:)?[A-Za-z_][\w.:/-]{0,119}(?=[({])")
 _SEPARATOR = re.compile(
-    r"(?:\s|\[ARGS\]|\[CALL_ID\]\w{0,40}|<[|｜][^<>|｜]{1,40}[|｜]>|json\b|commentary\b|Action Input:|```\w{0,20})*"
+    r"(?:\s|\[ARGS\]|\[CALL_ID\]\w{0,40}|<[|｜][^<>|｜]{1,40}[|｜]>|json\b|commentary\b|Action Input:"
+    r"|<parameters>|<tool_sep>|```\w{0,20})*"
 )
 _BETWEEN = re.compile(r"[\s;,]*")
 _PYTHON_LIST = re.compile(r"\[\s{0,20}(?=[A-Za-z_][\w.:/-]{0,119}\s{0,3}\()")
@@ -40,7 +42,14 @@ def read_payload(text: str, start: int, offered: Sequence[str]) -> Reading:
     if text[start] in "{[":
         return _read_json(text, start, offered)
     name = _NAME.match(text, start)
-    return _read_named(text, name[0], name.end(), offered) if name else ([], start)
+    calls: list[RawCall] = []
+    while name:
+        more, start = _read_named(text, name[0].removeprefix("call:"), name.end(), offered)
+        calls += more
+        if not more or more[-1].cut:
+            break
+        name = _NEXT_NAMED.match(text, _end(_BETWEEN, text, start))
+    return calls, start
 
 
 def read_xml(text: str, mark: re.Match[str]) -> Reading:
@@ -55,7 +64,9 @@ def read_xml(text: str, mark: re.Match[str]) -> Reading:
     if close is None or _XML_OPEN.search(text, start, close.start()):
         return [RawCall(name, text[start:], cut=True)], len(text)
     body = text[start : close.start()]
-    return [RawCall(name, json_text(_children(body) if mark["tag"] else _parameters(body)))], close.end()
+    return [
+        RawCall(name, json_text(_parameters(body) if not mark["tag"] and _PARAMETER.search(body) else _children(body)))
+    ], close.end()
 
 
 def read_python(text: str, name: str, paren: int) -> tuple[RawCall | None, int]:
@@ -131,13 +142,25 @@ def _parameters(body: str) -> dict[str, str]:
     for piece in _PARAMETER.split(body)[1:]:
         head, _, rest = piece.partition(">")
         key = head.split()[0].strip("\"'") if head.split() else ""
-        arguments[key] = html.unescape(rest.partition("</parameter>")[0].strip())
+        arguments[key] = _value(rest.partition("</parameter>")[0].strip())
     return arguments
 
 
-def _children(body: str) -> dict[str, str]:
+def _value(text: str) -> str:
+    if text.startswith("<![CDATA["):
+        return text.removeprefix("<![CDATA[").removesuffix("]]>")
+    return html.unescape(text)
+
+
+def _children(body: str) -> dict[str, Any]:
     inside = {key: body.partition(f"<{key}>")[2].partition(f"</{key}>")[0].strip() for key in _CHILDREN}
-    return {key: html.unescape(value) for key, value in inside.items() if value}
+    return {key: _items(value) for key, value in inside.items() if value}
+
+
+def _items(value: str) -> Any:
+    """The text of a child, or the list of its `<item>` children (MiniMax M3)."""
+    items = [html.unescape(piece.partition("</item>")[0].strip()) for piece in value.split("<item>")[1:]]
+    return items or html.unescape(value)
 
 
 def _name_in(text: str) -> str:

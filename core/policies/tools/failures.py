@@ -99,7 +99,15 @@ def failure_of(status: int, headers: dict[str, Any], error: dict[str, Any], text
     message = _message(error) or ("" if "<" in text else text)
     wait = retry_after_s(headers, error, facts)
     kind = _kind(status if status >= 300 or status == 0 else _own_status(error), error, facts, wait)
+    if 300 <= status < 400 and (target := _redirect_target(headers)):
+        message = f"{message} It redirects to {target}".strip()
     return described(kind, message, wait, status=status)
+
+
+def _redirect_target(headers: dict[str, Any]) -> str:
+    """Where a redirect leads, without the parts of a URL that may hold a key."""
+    location = next((name_of(value) for name, value in headers.items() if name.lower() == "location"), "")
+    return re.sub(r"//[^/@]*@", "//", re.split(r"[?#]", location[:500])[0])
 
 
 def described(kind: str, message: str = "", wait: float | None = None, *, status: int = 0) -> Failure:
@@ -116,8 +124,10 @@ def _kind(status: int, error: dict[str, Any], facts: str, wait: float | None) ->
         return "tool_use_failed"
     if _is_quota(status, error, facts, wait):
         return "quota_exhausted"
-    if status == 429:
+    if status == 429 or (status not in (401, 403, 407, 413) and signs.THROTTLED.search(facts)):
         return "rate_limited"
+    if signs.NO_TOOLS.search(facts):
+        return "provider_error"
     if signs.CONTENT_FILTER.search(facts) and status < 500 or as_dict(error.get("metadata")).get("flagged_input"):
         return "content_filter"
     if status not in (401, 407) and signs.CONTEXT.search(facts):  # llama.cpp once sent 500 for it

@@ -6,6 +6,7 @@ call = parse_response({"status": 200, "headers": {}, "body": {...}}, tools=("int
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,13 @@ from core.policies.tools.message import read_message
 from core.policies.tools.schema import TOOL_NAME
 from core.policies.tools.stream import CUT_STREAM, events, joined
 from core.policies.tools.text import find_calls
+from core.policies.tools.thinking import split_thinking
 from core.policies.tools.untrusted import as_count, as_dict, as_list, is_dict, is_list, name_of, short, str_of
 from core.types import ModelCall, PolicyReply, ToolCall
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
 _FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "sensitive")
+_UNPARSED = re.compile(r"failed to parse input at pos \d{1,9}: (?P<text>.*)", re.IGNORECASE | re.DOTALL)
 _MAX_DETAIL = 2_000
 _MAX_COST_USD = 1e6  # more cannot be the cost of one call
 _UNFINISHED = (
@@ -178,6 +181,8 @@ def _completion(
     failure = Failure(reply.error_kind or "", reply.error_detail)
     if failure.kind and (filtered or read.refusal or ended == "refusal"):
         failure = described("content_filter") if filtered else described("refusal", read.refusal)
+    elif failure.kind == "no_tool_call" and "malformed_function_call" in ended:
+        failure = described("tool_use_failed")
     elif failure.kind == "no_tool_call":
         failure = described("truncated" if cut else "no_tool_call")
     elif failure.kind == "truncated":
@@ -208,8 +213,11 @@ def _unfinished(finish: str) -> str:
 def _failed_generation(
     error: dict[str, Any], offered: tuple[str, ...], max_actions: int | None
 ) -> ParsedResponse | None:
-    """The calls of Groq's `failed_generation`, if there are any and each of them can be executed."""
+    """The calls of the text that a server could not parse, if there are any and each of them can be executed: Groq's
+    `failed_generation`, or what follows the position in llama.cpp's message."""
     text = error.get("failed_generation")
+    if text is None and (said := _UNPARSED.search(name_of(error.get("message")))):
+        text = split_thinking(said["text"]).visible
     calls = find_calls(text, offered) if isinstance(text, str) else []
     reply = read_tool_calls(calls, offered=offered, max_actions=max_actions)
     if reply.error_kind or reply.warning:

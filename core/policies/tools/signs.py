@@ -18,6 +18,8 @@ TOOL_USE_FAILED = _any(
     "output_parse_failed",
     "failed to call a function",
     "tool call validation failed",
+    "failed to parse input at pos",  # llama.cpp's parser, on the model's own text (ggml-org/llama.cpp#23838)
+    "malformed_function_call",  # Gemini (googleapis/python-genai#1836)
     "error parsing tool call",  # Ollama sends 500 when its parser fails on the model's own text (ollama/ollama#17638)
 )
 QUOTA_CODE = _any(
@@ -26,6 +28,7 @@ QUOTA_CODE = _any(
     "quota_(?:exceeded|exhausted)",
     "payment_required",
     "credits?_exhausted",
+    r"^1113\b",  # z.ai and Zhipu: no balance
 )
 QUOTA = _any(
     "exceeded your current quota",
@@ -38,10 +41,12 @@ QUOTA = _any(
     "check your (?:plan and )?billing",
     "payment required",
     "spend(?:ing)? limit",
+    "余额不足",  # Zhipu: insufficient balance
     "key limit exceeded",  # OpenRouter, status 403
     "quota (?:has been )?(?:exhausted|exceeded)",
 )
-RATE_LIMIT = _any("rate_?limit", "rate limit", "resource_exhausted", "too many requests")
+RATE_LIMIT = _any("rate_?limit", "rate limit", "resource_exhausted", "too many requests", r"^1302\b")
+THROTTLED = _any("please wait", "slow down", "too many requests", "rate_limit", "rate limit (?:reached|exceeded)")
 CONTEXT = _any(
     "context_length_exceeded",
     "context_window_exceeded",
@@ -50,6 +55,13 @@ CONTEXT = _any(
     "context (?:length|size|window|limit) (?:is |was )?exceeded",
     r"exceeds? (?:the )?(?:\w{1,20} )?context",
     "context (?:the )?overflows",  # LM Studio
+    "model_max_prompt_tokens_exceeded",  # Copilot
+    r"exceeds the limit of \d",
+    "range of input length",  # DashScope
+    "exceeded model token limit",  # Moonshot
+    "prompt exceeds max length",  # z.ai
+    r"context window exceeds limit",  # MiniMax
+    "maximum prompt length",  # xAI
     "maximum model length",
     "max_(?:model|seq)_len",
     "(?:prompt|input|request|messages?) (?:is|are|was) too (?:long|large)",
@@ -102,5 +114,6 @@ MODEL = _any(
     "no models? loaded",
 )
 NOT_FOUND = _any("not_?found")
+NO_TOOLS = _any("no endpoints found that support tool use")  # OpenRouter, status 404
 BAD_REQUEST = _any("invalid_request", "context_length", "bad_?request", "invalid_argument")
 TIMEOUT = _any("timeout", "timed out", "deadline[_ ]exceeded")

@@ -9,6 +9,7 @@ from typing import Any
 from core.policies.tools.literals import Brackets
 from core.policies.tools.untrusted import as_dict, as_list, is_dict, name_of, str_of
 
+_MAX_REPEATS = 10_000  # fragments before a repetition of them is looked for no more
 CUT_STREAM = "stream_cut"  # stands for the finish reason of a stream that ended without any
 
 
@@ -64,6 +65,7 @@ class _Call:
         self.call_id = call_id
         self.name = ""
         self._texts: list[str] = []
+        self._length = 0
         self._object: Any = None
         self._brackets = Brackets()
 
@@ -71,15 +73,29 @@ class _Call:
     def is_whole(self) -> bool:
         return self._object is not None or self._brackets.closed
 
+    def goes_on_with(self, name: str, arguments: Any) -> bool:
+        """Whether a fragment under another id can only be more of this call: it is open, and no call begins so."""
+        begins = not isinstance(arguments, str) or arguments.lstrip()[:1] in ("", "{")
+        return bool(self._texts) and not self.is_whole and name in ("", self.name) and not begins
+
     def add(self, function: dict[str, Any]) -> None:
         name, arguments = name_of(function.get("name")), function.get("arguments")
         if name != self.name:
             self.name = name if name.startswith(self.name) else self.name + name
         if isinstance(arguments, str):
-            self._texts.append(arguments)
-            self._brackets.feed(arguments)
+            self._add_text(arguments)
         elif arguments is not None:
             self._object = arguments
+
+    def _add_text(self, arguments: str) -> None:
+        """Adds a fragment, or takes it in place of the earlier ones where it repeats their beginning: some servers
+        send all arguments so far in each chunk, others the whole call once more at its end."""
+        repeats = len(self._texts) <= _MAX_REPEATS and arguments[:1] == "{" and len(arguments) >= self._length
+        if repeats and self._length and arguments.startswith("".join(self._texts)):
+            self._texts, self._length, self._brackets = [], 0, Brackets()
+        self._texts.append(arguments)
+        self._length += len(arguments)
+        self._brackets.feed(arguments)
 
     def whole(self) -> dict[str, Any]:
         arguments = self._object if self._object is not None else "".join(self._texts)
@@ -131,14 +147,14 @@ class _Answer:
         function = as_dict(fragment.get("function")) or fragment
         call_id, name = name_of(fragment.get("id")), name_of(function.get("name"))
         key = None if fragment.get("index") is None else str_of(fragment["index"])
-        call = self._owner(key, call_id, name) or self._begin(key, call_id)
+        call = self._owner(key, call_id, name, function.get("arguments")) or self._begin(key, call_id)
         if call_id and not call.call_id:
             call.call_id = call_id
             self._by_id[key, call_id] = call
         self._latest[key] = call
         call.add(function)
 
-    def _owner(self, key: str | None, call_id: str, name: str) -> _Call | None:
+    def _owner(self, key: str | None, call_id: str, name: str, arguments: Any) -> _Call | None:
         """The call that a fragment goes on with; None where it begins another.
 
         An id decides: Ollama gives every call index 0 (ollama/ollama#15457, vercel/ai#14277). Without one, a name at
@@ -148,6 +164,8 @@ class _Answer:
         if call_id and (known := self._by_id.get((key, call_id))):
             return known
         call = self._latest.get(key) if key is not None else self._calls[-1] if self._calls else None
+        if call and call_id and call.call_id and call.goes_on_with(name, arguments):
+            return call  # some servers give each fragment an id of its own (zai-org/GLM-4#194)
         if call is None or (call_id and call.call_id) or (call_id and key is None):
             return None
         return None if name and call.name and call.is_whole else call

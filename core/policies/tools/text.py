@@ -36,7 +36,7 @@ _MARKS = rf"""
     <(?:{_TAGS})> | <\|(?:{_TAGS})\|?>
   | \[TOOL_CALLS?\] | \[TOOL_REQUEST\] | <\|python_(?:tag|start)\|>
   | <[|｜]tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|start)[|｜]>
-  | <\|action_start\|> | <\|plugin\|> | <\|START_ACTION\|> | <start_function_call>
+  | <\|action_start\|> | <\|plugin\|> | <\|START_ACTION\|> | <\|tools_prefix\|> | <start_function_call>
   | \bfunctools(?=\[) | \bto=(?=functions\.)
   | \bAction:[ \t]{{0,3}}(?=[\w.]{{1,80}}[ \t]{{0,3}}\r?\n[ \t]{{0,3}}Action[ ]Input:)
 """
@@ -44,8 +44,22 @@ _XML = r"""
     <(?:function\s{0,3}[=(] | (?:function|invoke|tool|tool_call|function_call)\s{1,3}name=)
     \s{0,3}["']?(?P<name>[\w.:/-]{1,120})["']?[)>=\s]{0,9}
 """
-_PREFIXES = re.compile(
-    r"(</?)(?:[｜|]DSML[｜|]|\w{1,12}:)(?=(?:invoke|parameter|function|function_calls|tool_calls?)\b)"
+_TAG = r"(?:invoke|parameter|function|function_calls?|tool_calls?|tool_sep|arg_key|arg_value)"
+# Spellings of families that are read as another's, each with what it becomes.
+_SPELLINGS = tuple(
+    (re.compile(pattern), spelling)
+    for pattern, spelling in (
+        (r"\]<\]minimax\[>\[", ""),  # MiniMax M3 puts its namespace token before every tag
+        (rf"(</?)(?:[｜|](?:DSML|GCML)[｜|]|\w{{1,12}}:|longcat_|ifm\|)(?={_TAG}\b)", r"\1"),
+        (rf"(</?{_TAG}):\w{{1,20}}>", r"\1>"),  # Hunyuan V3
+        (r"(</?)param\b", r"\1parameter"),  # MiniCPM5
+        (r"<tool_name>\s{0,9}([\w.:/-]{1,120})\s{0,9}</tool_name>", r"\1"),  # Grok
+        (r"<\|tool_call:begin\|>\w{0,40}<\|tool_call:name\|>", "<|tool_call|>"),  # Solar Open
+        (r'<\|open\|>call tool=("[^"<>]{1,120}")[^<>]{0,40}<\|sep\|>', r"<invoke name=\1>"),  # Kimi K3, as below
+        (r'<\|open\|>argument key=("[^"<>]{1,80}")[^<>]{0,40}<\|sep\|>', r"<parameter name=\1>"),
+        (r"<\|close\|>argument<\|sep\|>", "</parameter>"),
+        (r"<\|close\|>call<\|sep\|>", "</invoke>"),
+    )
 )
 _MAX_CALLS = 1_000
 
@@ -60,7 +74,7 @@ class FoundCall(NamedTuple):
 
 def find_calls(text: str, offered: Sequence[str]) -> list[RawCall]:
     """The calls in an answer's text, in order. The last one may be cut off. Thinking has to be taken out before."""
-    text = _PREFIXES.sub(r"\1", text)
+    text = _common_spelling(text)
     marked = _find_marked(text, offered)
     return [found.call for found in marked] if marked else find_plain_calls(text, offered)
 
@@ -70,7 +84,7 @@ def find_final_calls(thinking: str, offered: Sequence[str]) -> list[RawCall]:
 
     Qwen3 puts real calls there and stops, and the server then shows reasoning only (vllm-project/vllm#39056).
     """
-    thinking = _PREFIXES.sub(r"\1", thinking)
+    thinking = _common_spelling(thinking)
     found = _find_marked(thinking, offered)
     first = max(len(found) - 1, 0)
     while first > 0 and not re.sub(r"<[^<>]*>|\s", "", thinking[found[first - 1].end : found[first].start]):
@@ -78,6 +92,12 @@ def find_final_calls(thinking: str, offered: Sequence[str]) -> list[RawCall]:
     if found:
         return [one.call for one in found[first:]]
     return find_plain_calls(thinking, offered, drafts=True)
+
+
+def _common_spelling(text: str) -> str:
+    for pattern, spelling in _SPELLINGS:
+        text = pattern.sub(spelling, text)
+    return text
 
 
 def _find_marked(text: str, offered: Sequence[str]) -> list[FoundCall]:
