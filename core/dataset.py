@@ -1,7 +1,7 @@
-"""Seeds as a person chooses them: what stands near the start, how hard that is, how far the resources are, a picture.
+"""Descriptions of seeds: what is near the start, difficulty, distances to resources, a picture.
 
-A description is a pure function of seed, world, environment and engine version, so the store keeps it for good and it
-is made once. Making one generates a world, which is the slow part; whoever needs many asks for them one at a time.
+A description depends on seed, world, environment and engine version only, so the store caches it for good. Making one
+generates a world, which is slow; `describe_seeds` is lazy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.store import TraceStore, World
 from core.types import Difficulty, EnvConfig, SeedDescription
 
 RADIUS = 10
-"""Traits count what stands within this Manhattan distance of the start, in cells."""
+"""Manhattan distance from the start within which traits are counted, in cells."""
 
 RESOURCES = ("water", "stone", "coal", "iron", "diamond")
 HOSTILES = ("zombie", "skeleton")
@@ -29,11 +29,10 @@ _MAX_CELL_PX = 8
 
 
 def describe_seed(seed: int, *, world_episode: int = 1, env: EnvConfig | None = None) -> SeedDescription:
-    """Make the world and look at it. Nothing is stored.
+    """Generate the world and describe it; stores nothing. world_episode: which world of the seed, from 1.
 
-    world_episode: which world of the seed, 1 first. Trees are terrain tiles; hostiles are zombies and skeletons.
-    Raises InvalidSeeds for a seed outside 0 .. 2**31 - 1 and a world before the first, InvalidConfig for an environment
-    that cannot be made.
+    Raises InvalidSeeds for a seed outside 0 .. 2**31 - 1 or an invalid world_episode, InvalidConfig for an invalid
+    environment.
     """
     config = env or EnvConfig()
     world = CrafterEnv.from_config(config, observe=False)
@@ -64,10 +63,9 @@ def describe_seed(seed: int, *, world_episode: int = 1, env: EnvConfig | None = 
 def describe_seeds(
     store: TraceStore, seeds: Iterable[int], *, world_episode: int = 1, env: EnvConfig | None = None
 ) -> Iterator[SeedDescription]:
-    """Descriptions in the order of `seeds`: the stored one where there is one, else a new one, which is then stored.
+    """Descriptions in the order of `seeds`, stored ones where possible; new ones are stored unless it is read-only.
 
-    A read-only store is left as it is.
-    Raises InvalidSeeds like `describe_seed`, and StoreError.
+    Raises InvalidSeeds and StoreError.
     """
     for seed in seeds:
         known = known_description(store, seed, world_episode=world_episode, env=env)
@@ -81,17 +79,17 @@ def describe_seeds(
 def known_description(
     store: TraceStore, seed: int, *, world_episode: int = 1, env: EnvConfig | None = None
 ) -> SeedDescription | None:
-    """The stored description made by this engine; None where it has not been made yet. Quick. Raises StoreError."""
+    """The stored description by this engine version, if any. Raises StoreError."""
     return store.seeds.get(seed, world_episode, env or EnvConfig(), ENGINE_VERSION)
 
 
 def known_difficulties(store: TraceStore, worlds: Iterable[World]) -> dict[World, Difficulty]:
-    """How hard those of many worlds (seed, world, environment) are that are described already. Raises StoreError."""
+    """The difficulty of those worlds (seed, world, environment) that are described already. Raises StoreError."""
     return store.seeds.difficulties(worlds, ENGINE_VERSION)
 
 
 def difficulty_of(*, trees: int, hostiles: int) -> Difficulty:
-    """How hard a start is, by what stands within `RADIUS` of it; the first rule that fits."""
+    """The difficulty of a start, by what is within `RADIUS` of it; the first rule that applies."""
     if trees >= 4 and hostiles == 0:
         return Difficulty.EASY
     if trees >= 2 and hostiles <= 2:
@@ -114,12 +112,12 @@ def _nearest(semantic: NDArray[np.uint8], distance: NDArray[np.int_], name: str)
 
 
 def _picture(world: CrafterEnv, area: tuple[int, int], start: tuple[int, int]) -> bytes:
-    """The world as PNG, with the cells that the traits count framed."""
+    """The world as PNG, with a frame around the cells where traits are counted."""
     cell = max(1, min(_MAX_CELL_PX, _PICTURE_PX // max(area)))
     image = Image.fromarray(world.world_image(cell=cell))
     _frame(image, start, cell)
     buffer = io.BytesIO()
-    # A palette holds all but a few of the colours and makes the file a third as big.
+    # A palette drops few colours and makes the file a third as big.
     image.quantize(256, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
@@ -129,6 +127,6 @@ def _frame(image: Image.Image, start: tuple[int, int], cell: int) -> None:
     reach = (RADIUS + 0.5) * cell
     corners = [(x - reach, y), (x, y - reach), (x + reach, y), (x, y + reach), (x - reach, y)]
     draw = ImageDraw.Draw(image)
-    # A dark line under a light one shows on grass, stone and water alike.
+    # A dark line under a light one is visible on grass, stone and water.
     draw.line(corners, fill=(11, 14, 19), width=5)
     draw.line(corners, fill=(255, 255, 255), width=2)

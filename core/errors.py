@@ -1,25 +1,25 @@
 """Every error that Craftscope raises on purpose.
 
 CraftscopeError
-├── InvalidInput            something a person or a file gave is wrong; the message says what, where and what to do
-│   ├── InvalidConfig       a launch, environment or reward configuration
-│   │   └── InvalidReward   a reward configuration: unknown strategy, non-numeric weight, unknown name
+├── InvalidInput            invalid input from a user, a request or a file
+│   ├── InvalidConfig       a launch, environment or policy configuration
+│   │   └── InvalidReward   a reward configuration
 │   └── InvalidSeeds        a seed or a range of seeds
 ├── EngineError             the Crafter engine
-│   └── InvalidSnapshot     a snapshot that is damaged, of another version, or of another environment
+│   └── InvalidSnapshot     a snapshot that is corrupt, of another version, or of another environment
 ├── PolicyError             a policy failed; carries `kind` and `detail`
-├── RolloutError            an episode failed and the caller asked for `on_error="raise"`; carries `kind` and `detail`
-├── JobError                a worker could not be started or spoken to
+├── RolloutError            an episode failed and the caller set `on_error="raise"`; carries `kind` and `detail`
+├── JobError                a worker could not be started or reached
 └── StoreError              the trace store
-    ├── StoreUnavailable    cannot be opened or written: no permission, disk full, locked, server away
+    ├── StoreUnavailable    cannot be opened or written: no permission, disk full, locked, server unreachable
     │   ├── StoreGone       the database file was removed or replaced while it was open
     │   └── StoreReadOnly   it can be read but not written
-    ├── StoreCorrupt        the database file is damaged or is not a database
+    ├── StoreCorrupt        the database file is corrupt or not a Craftscope database
     ├── StoreTooNew         the database was written by a newer Craftscope
-    ├── UnknownEpisode      no episode (or run, or decision) of that id
-    └── DuplicateId         a run or episode id that is in use already
+    ├── UnknownEpisode      no episode, run or decision of that id
+    └── DuplicateId         a run or episode id that already exists
 
-Messages are sentences for the person who reads them. They never hold a key, a password or a part of one.
+Messages are for users: what happened, where, what to do. They never contain a key, a password or a part of one.
 """
 
 from __future__ import annotations
@@ -28,32 +28,25 @@ import difflib
 from collections.abc import Iterable
 
 
-class CraftscopeError(Exception):
-    """Root of the tree."""
+class CraftscopeError(Exception): ...
 
 
-class InvalidInput(CraftscopeError):
-    """Something that was given is wrong."""
+class InvalidInput(CraftscopeError): ...
 
 
-class InvalidConfig(InvalidInput):
-    """A configuration cannot be used."""
+class InvalidConfig(InvalidInput): ...
 
 
-class InvalidReward(InvalidConfig):
-    """A reward configuration cannot be used."""
+class InvalidReward(InvalidConfig): ...
 
 
-class InvalidSeeds(InvalidInput):
-    """A seed or a range of seeds cannot be used."""
+class InvalidSeeds(InvalidInput): ...
 
 
-class EngineError(CraftscopeError):
-    """The engine cannot go on."""
+class EngineError(CraftscopeError): ...
 
 
-class InvalidSnapshot(EngineError):
-    """A snapshot cannot be restored."""
+class InvalidSnapshot(EngineError): ...
 
 
 class _KindAndDetail(CraftscopeError):
@@ -64,50 +57,41 @@ class _KindAndDetail(CraftscopeError):
 
 
 class PolicyError(_KindAndDetail):
-    """A policy failed to answer. `kind` is a short name from the list of error kinds, `detail` a sentence."""
+    """kind: one of the error kinds, such as `timeout`. detail: a sentence."""
 
 
 class RolloutError(_KindAndDetail):
-    """An episode failed. `kind` is the stop reason's name, `detail` a sentence."""
+    """kind: the stop reason. detail: a sentence."""
 
 
-class JobError(CraftscopeError):
-    """A worker process could not be started or followed."""
+class JobError(CraftscopeError): ...
 
 
-class StoreError(CraftscopeError):
-    """The trace store cannot do what was asked."""
+class StoreError(CraftscopeError): ...
 
 
-class StoreUnavailable(StoreError):
-    """The store cannot be opened or written."""
+class StoreUnavailable(StoreError): ...
 
 
-class StoreGone(StoreUnavailable):
-    """The database file was removed or replaced while it was open."""
+class StoreGone(StoreUnavailable): ...
 
 
-class StoreReadOnly(StoreUnavailable):
-    """The store can be read but not written."""
+class StoreReadOnly(StoreUnavailable): ...
 
 
-class StoreCorrupt(StoreError):
-    """The database is damaged or is not a Craftscope database."""
+class StoreCorrupt(StoreError): ...
 
 
-class StoreTooNew(StoreError):
-    """The database has a schema newer than this program knows."""
+class StoreTooNew(StoreError): ...
 
 
-class UnknownEpisode(StoreError):
-    """Nothing is stored under that id."""
+class UnknownEpisode(StoreError): ...
 
 
-class DuplicateId(StoreError):
-    """That id is in use."""
+class DuplicateId(StoreError): ...
 
 
 def did_you_mean(name: str, accepted: Iterable[str]) -> str:
-    """A sentence part such as `; did you mean "collect_wood"?`, or an empty string when nothing is near."""
+    """`; did you mean "collect_wood"?`, or an empty string if no name is similar."""
     near = difflib.get_close_matches(name.strip().casefold(), list(accepted), n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else ""

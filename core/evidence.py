@@ -1,4 +1,4 @@
-"""Sums over the model calls of an episode, and the messages of their requests: pure, over loaded decisions."""
+"""Totals over the model calls of an episode, and the messages of their requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from core.types import Decision, sum_known
 
 @dataclass(frozen=True, slots=True)
 class ModelTotals:
-    """All model calls together, repeated ones included.
+    """All model calls, retries included.
 
-    tokens_*: sums of what the servers counted, None where no server did. cost_usd: of the calls whose price is known,
-    None where there is no such call; unpriced: how many are not. server_cost_usd: the sum of what servers say it cost.
-    errors: kind -> how many answers were invalid because of it. p50_ms, p90_ms: latency of a call. waited_ms: between
-    the attempts of calls that were repeated.
+    tokens_*: as counted by the servers; None if no server counted. cost_usd: of the calls with a known price, None if
+    there are none; unpriced: the number of the others. server_cost_usd: as reported by the servers.
+    errors: kind -> number of invalid answers. p50_ms, p90_ms: latency of a call. waited_ms: between attempts.
     """
 
     calls: int
@@ -37,7 +36,7 @@ class ModelTotals:
 
 
 def model_totals(decisions: Iterable[Decision]) -> ModelTotals | None:
-    """None where no model was asked."""
+    """None if there was no model call."""
     calls = [call for decision in decisions if decision.model_call for call in decision.model_call.all_calls]
     if not calls:
         return None
@@ -61,11 +60,10 @@ def model_totals(decisions: Iterable[Decision]) -> ModelTotals | None:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """One message of a request, as it was sent.
+    """One message of a request.
 
-    role: system, user, assistant, tool, or whatever stands there. text: its words. tool_calls: the assistant's calls
-    as (name, raw arguments). pictures: addresses, mostly `data:` URLs. answers: the id of the call that a tool's
-    message answers. other: what is none of these, as JSON.
+    role: system, user, assistant, tool, or any other text. tool_calls: (name, raw arguments). pictures: mostly `data:`
+    URLs. answers: the id of the call that a tool's message answers. other: everything else, as JSON.
     """
 
     role: str
@@ -77,7 +75,7 @@ class SentMessage:
 
 
 def sent_messages(request: Mapping[str, Any]) -> tuple[SentMessage, ...]:
-    """The messages of a request's body; none where it holds none. Never raises: a trace may hold anything."""
+    """The messages of a request's body. Never raises: an imported trace may contain anything."""
     given = request.get("messages")
     return tuple(_message(item) for item in cast(list[Any], given)) if isinstance(given, list) else ()
 
@@ -85,8 +83,8 @@ def sent_messages(request: Mapping[str, Any]) -> tuple[SentMessage, ...]:
 def new_messages(sent: Sequence[SentMessage], before: Sequence[SentMessage]) -> tuple[bool, ...]:
     """For each of `sent`, whether `before` (the messages of an earlier request) lacks it.
 
-    Both begin alike; then the oldest of the earlier ones may have been forgotten, and the rest follows on. A message
-    that is now sent without its picture or its observation is not new.
+    After a common beginning, the oldest earlier messages may have been dropped. A message that is now sent without its
+    picture or its observation is not new.
     """
     start = _common(sent, before)
     moved = max((_common(sent[start:], before[at:]) for at in range(start, len(before))), default=0)
@@ -94,7 +92,7 @@ def new_messages(sent: Sequence[SentMessage], before: Sequence[SentMessage]) -> 
 
 
 def _common(now: Sequence[SentMessage], earlier: Sequence[SentMessage]) -> int:
-    """How many are the same at the beginning."""
+    """Length of the common beginning."""
     pairs = zip(now, earlier, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if not _is_same(a, b)), min(len(now), len(earlier)))
 
@@ -136,7 +134,7 @@ def _message(given: Any) -> SentMessage:
 
 
 def _calls(given: Any) -> tuple[tuple[tuple[str, str], ...], list[Any]]:
-    """Names with raw arguments, and what cannot be read as a call."""
+    """(name, raw arguments) of each call, and the items that are not calls."""
     items = cast(list[Any], given) if isinstance(given, list) else [] if given is None else [given]
     calls: list[tuple[str, str]] = []
     odd: list[Any] = []
@@ -158,5 +156,5 @@ def _json(value: Any) -> str:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float | None:
-    """The nearest rank: a latency that was really seen."""
+    """By nearest rank: a measured latency."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None

@@ -1,5 +1,5 @@
-"""Parameters of policies, reward strategies and the like: frozen dataclasses whose fields carry their own label, help
-text and bounds, so that forms are drawn from them and plain data is checked against them."""
+"""Parameters of policies, reward strategies and the like: frozen dataclasses whose fields carry label, help text and
+bounds, which forms show and plain data is validated against."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from core.text import quoted
 Params = TypeVar("Params")
 
 MAX_NAME: Final = 100
-"""Characters of a name in a table of names and values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number from `low` to `high`; None too where it is optional."""
+    """A whole number from `low` to `high`, or None if optional."""
 
     low: int
     high: int
     optional: bool = False
 
     def read(self, value: object) -> int | None:
-        """The number; None where it is none of these. 2.0 is 2: tables that are edited in a browser hold floats."""
+        """None if `value` is invalid. 2.0 is read as 2: tables edited in a browser hold floats."""
         given = int(value) if isinstance(value, float) and value.is_integer() else value
         return _converted(given, Annotated[int, Meta(ge=self.low, le=self.high)])
 
@@ -39,14 +38,14 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite number from `low` to `high`; None too where it is optional."""
+    """A number from `low` to `high`, or None if optional."""
 
     low: float
     high: float
     optional: bool = False
 
     def read(self, value: object) -> float | None:
-        """The number, never -0.0; None where it is none of these."""
+        """None if `value` is invalid."""
         number = _converted(value, Annotated[float, Meta(ge=self.low, le=self.high)])
         return None if number is None else number + 0.0  # 0.0 and -0.0 are equal and would have different hashes
 
@@ -56,12 +55,9 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of at most `most` characters."""
-
     most: int
 
     def read(self, value: object) -> str | None:
-        """The text; None where it is none or too long."""
         return _converted(value, Annotated[str, Meta(max_length=self.most)])
 
     def __str__(self) -> str:
@@ -70,12 +66,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few names."""
-
     names: tuple[str, ...]
 
     def read(self, value: object) -> str | None:
-        """The name, found without regard to case and outer spaces; None where it is another."""
+        """The name, ignoring case and outer spaces; None if it is not one of `names`."""
         by_name = {name.casefold(): name for name in self.names}
         return by_name.get(value.strip().casefold()) if isinstance(value, str) else None
 
@@ -87,44 +81,33 @@ Kind = Integer | Number | Text | OneOf
 
 
 def integer(default: int | None, *, label: str, description: str, low: int, high: int) -> Any:
-    """A dataclass field for a whole number from `low` to `high`; forms are drawn from its metadata.
-
-    The default None makes it optional.
-    """
+    """A dataclass field. The default None makes it optional."""
     return _field(default, label, description, Integer(low, high, optional=default is None))
 
 
 def number(default: float | None, *, label: str, description: str, low: float, high: float) -> Any:
-    """A dataclass field for a number from `low` to `high`. The default None makes it optional."""
+    """A dataclass field. The default None makes it optional."""
     return _field(default, label, description, Number(low, high, optional=default is None))
 
 
 def text(default: str, *, label: str, description: str, most: int = 200) -> Any:
-    """A dataclass field for text."""
     return _field(default, label, description, Text(most))
 
 
 def choice(default: str, *, label: str, description: str, names: Sequence[str]) -> Any:
-    """A dataclass field for one of `names`."""
     return _field(default, label, description, OneOf(tuple(names)))
 
 
 def kind_of(spec: Field[Any]) -> Kind:
-    """What values a parameter takes. Raises InvalidConfig for a field that was not made here."""
-    kind = spec.metadata.get("kind")
-    if not isinstance(kind, Kind):
-        raise InvalidConfig(
-            f'The field "{spec.name}" does not say what it takes; make it with integer, number, text or choice of '
-            "core.params."
-        )
-    return kind
+    """The kind of a field that was made by `integer`, `number`, `text` or `choice`."""
+    return spec.metadata["kind"]
 
 
 def read_params(kind: type[Params], given: object, owner: str, retired: Sequence[str] = ()) -> Params:
-    """Builds a parameter record from plain data. owner: whose parameters they are, such as `policy "random"`.
+    """A parameter record from plain data, with defaults. owner: for messages, such as `policy "random"`.
 
-    retired: names that earlier versions stored, which are ignored.
-    Raises InvalidConfig for a name that the owner does not have and for a value that is not of the parameter's kind.
+    retired: names that earlier versions stored; they are ignored.
+    Raises InvalidConfig for an unknown name or an invalid value.
     """
     known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # pyright: ignore[reportArgumentType]
     table = read_table(given, f"params of the {owner}")
@@ -140,7 +123,7 @@ def read_params(kind: type[Params], given: object, owner: str, retired: Sequence
 
 
 def read_value(value: object, kind: Kind, where: str) -> Any:
-    """The value as its kind has it. Raises InvalidConfig, which calls the value `where`."""
+    """The value as its kind. Raises InvalidConfig, which names the value as `where`."""
     if value is None and isinstance(kind, Integer | Number) and kind.optional:
         return None
     read = kind.read(value)
@@ -150,7 +133,7 @@ def read_value(value: object, kind: Kind, where: str) -> Any:
 
 
 def read_table(given: object, where: str) -> dict[str, Any]:
-    """The values by their names, trimmed and in lower case. Raises InvalidConfig, which calls the table `where`."""
+    """The values by trimmed, lower-case name. Raises InvalidConfig, which names the table as `where`."""
     if not isinstance(given, Mapping):
         raise InvalidConfig(f"{where} is {quoted(given)}; give a table of names and values.")
     table: dict[str, Any] = {}
@@ -163,7 +146,7 @@ def read_table(given: object, where: str) -> dict[str, Any]:
 
 
 def read_name(given: object, where: str) -> str:
-    """The name, trimmed and in lower case. Raises InvalidConfig, which calls the name `where`."""
+    """The trimmed, lower-case name. Raises InvalidConfig, which names it as `where`."""
     name = given.strip().casefold() if isinstance(given, str) else ""
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise InvalidConfig(f"{where} is {quoted(given)}; give text of 1 to {MAX_NAME} printable characters.")

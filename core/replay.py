@@ -1,4 +1,4 @@
-"""Simulating an episode again from its seed and actions, and saying where it diverged from what was stored."""
+"""Simulates an episode again from its seed and actions and compares every state digest."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ _ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
 @dataclass(frozen=True, slots=True)
 class ReplayCheck:
-    """The result of a comparison, digest by digest.
-
-    frames: states compared, the one after reset included.
-    diverged_at: the first frame that differs (0 is after reset, k is after step k - 1); None where all are equal.
+    """frames: states compared, including the one after reset.
+    diverged_at: the first frame that differs (0: after reset, k: after step k - 1); None if all are equal.
     """
 
     frames: int
@@ -29,27 +27,23 @@ class ReplayCheck:
 
     @property
     def exact(self) -> bool:
-        """True where every stored state came out again."""
         return self.diverged_at is None
 
     @property
     def sentence(self) -> str:
-        """What a person wants to read."""
         if not self.frames:
-            return "Nothing to compare: the episode's world was never made."
+            return "Nothing to compare: the episode has no world."
         if self.exact:
-            return f"Replay exact: {self.frames:,} states simulated again, every digest equal."
-        moved = (
-            ""
-            if self.recorded_engine == self.engine
-            else (f" It was recorded with engine {self.recorded_engine or 'unknown'}, this is {self.engine}.")
-        )
+            return f"Replay exact: {self.frames:,} states simulated again, all digests equal."
+        other_engine = ""
+        if self.recorded_engine != self.engine:
+            other_engine = f" It was recorded with engine {self.recorded_engine or 'unknown'}; this is {self.engine}."
         at = "in the world after reset" if self.diverged_at == 0 else f"after step {(self.diverged_at or 0) - 1}"
-        return f"Replay diverged {at}: stored digest {self.expected}, simulated {self.found}.{moved}"
+        return f"Replay diverged {at}: stored digest {self.expected}, simulated {self.found}.{other_engine}"
 
 
 def resimulate(spec: EpisodeSpec, actions: Iterable[str]) -> Iterator[StateRecord]:
-    """The state after reset and after each action. Needs no policy."""
+    """The state after reset and after each action."""
     env = CrafterEnv.from_config(spec.env, observe=False)
     env.reset(seed=spec.seed, options={"episode": spec.world_episode})
     yield env.state()
@@ -59,7 +53,7 @@ def resimulate(spec: EpisodeSpec, actions: Iterable[str]) -> Iterator[StateRecor
 
 
 def check(episode: Episode) -> ReplayCheck:
-    """Simulate `episode` again and compare every state digest with the stored one."""
+    """Stops at the first state that differs from the stored one."""
     stored = [step.state for step in episode.steps]
     if episode.initial is not None:
         stored.insert(0, episode.initial)

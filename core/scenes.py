@@ -1,4 +1,4 @@
-"""Scenes as columns of bytes: what the store keeps, and what the browser draws from.
+"""Scenes packed as columns of bytes, as the store keeps them and the browser draws them.
 
 One blob holds the scenes of one episode (or of a part of it) in order. Little endian, nothing padded:
 
@@ -7,7 +7,7 @@ One blob holds the scenes of one episode (or of a part of it) in order. Little e
 | magic               | bytes                   | 4                         | `CSCN`                                  |
 | version             | u16                     | 1                         | 1                                       |
 | grid                | u8                      | 2                         | width and height of the local view      |
-| scenes, sprites     | u32                     | 2                         | how many there are (n and s)            |
+| scenes, sprites     | u32                     | 2                         | n and s                                 |
 | names               | u32, then UTF-8 JSON    | 1, then that many bytes   | names beyond the known ones; mostly 0   |
 | step                | u32                     | n                         |                                         |
 | flags               | u8                      | n                         | bit 0: sleeping                         |
@@ -16,8 +16,8 @@ One blob holds the scenes of one episode (or of a part of it) in order. Little e
 | inventory           | u8                      | n x items                 | scene by scene; 255 where absent        |
 | sprites             | u8                      | s, s, s                   | all textures, then all x, then all y    |
 
-Textures and items are numbers into `TEXTURES` and `ITEMS`, followed by the blob's own names.
-Uncompressed on purpose: whoever stores or sends a blob compresses it once, as a whole.
+Textures and items are indices into `TEXTURES` and `ITEMS`, followed by the blob's own names.
+Not compressed: the store and the browser's transport compress a blob as a whole.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _Column = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class PackedScenes:
-    """The columns of one blob, as views into it where it was read from one.
+    """The columns of one blob; `read_packed` returns views into it.
 
     steps: uint32 (n,). flags: uint8 (n,). sprite_counts: uint16 (n,). materials: uint8 (n, width * height).
     inventory: uint8 (n, items). sprites: uint8 (3, s), rows texture, x, y.
@@ -78,7 +78,7 @@ class PackedScenes:
 
 
 def pack_scenes(scenes: Sequence[Scene]) -> bytes:
-    """Pack scenes of one grid, in order. Raises InvalidInput for what the format cannot hold."""
+    """Raises InvalidInput unless all scenes have the same grid and fit the format."""
     grid = scenes[0].grid if scenes else (0, 0)
     textures = _with_new(TEXTURES, (sprite.texture for scene in scenes for sprite in scene.sprites))
     items = _with_new(ITEMS, (item for scene in scenes for item in scene.inventory))
@@ -100,11 +100,11 @@ def pack_scenes(scenes: Sequence[Scene]) -> bytes:
         )
         return _write(packed)
     except (OverflowError, struct.error) as error:
-        raise InvalidInput(f"A scene holds a number that the format has no room for: {error}.") from error
+        raise InvalidInput(f"A scene has a number out of range: {error}.") from error
 
 
 def unpack_scenes(blob: bytes) -> tuple[Scene, ...]:
-    """The scenes of a blob. Raises InvalidInput for a blob that is damaged or of a newer version."""
+    """Raises InvalidInput for a blob that is corrupt or of another version."""
     packed = read_packed(blob)
     textures, xs, ys = cast(list[list[int]], packed.sprites.tolist())
     sprites = [Sprite(packed.textures[texture], x, y) for texture, x, y in zip(textures, xs, ys, strict=True)]
@@ -124,14 +124,14 @@ def unpack_scenes(blob: bytes) -> tuple[Scene, ...]:
 
 
 def concat_packed(blobs: Iterable[bytes]) -> bytes:
-    """One blob with the scenes of all, in order. Raises InvalidInput for a damaged blob or grids that differ."""
+    """One blob with the scenes of all blobs. Raises InvalidInput for a corrupt blob or different grids."""
     parts = [part for part in map(read_packed, blobs) if len(part)]
     if not parts:
         return pack_scenes(())
     grid = parts[0].grid
     for part in parts:
         if part.grid != grid:
-            raise InvalidInput(f"Scenes of a {part.grid} view cannot follow those of a {grid} view in one blob.")
+            raise InvalidInput(f"Cannot join scenes of a {grid} view and a {part.grid} view.")
     textures = _with_new(TEXTURES, (name for part in parts for name in part.textures))
     items = _with_new(ITEMS, (name for part in parts for name in part.items))
     return _write(
@@ -150,24 +150,22 @@ def concat_packed(blobs: Iterable[bytes]) -> bytes:
 
 
 def read_packed(blob: bytes) -> PackedScenes:
-    """The columns of a blob, without making scenes of them. Raises InvalidInput as `unpack_scenes` does."""
+    """Raises InvalidInput for a blob that is corrupt or of another version."""
     if len(blob) < _HEADER.size:
-        raise InvalidInput(f"The stored scenes are damaged: {len(blob)} bytes are too few for a header.")
+        raise InvalidInput(f"The stored scenes are corrupt: {len(blob)} bytes are too short for a header.")
     magic, version, width, height, n_scenes, n_sprites, n_names = _HEADER.unpack_from(blob)
     if magic != _MAGIC:
-        raise InvalidInput("The stored scenes are damaged: they do not begin with the format's mark.")
+        raise InvalidInput("The stored scenes are corrupt: wrong first bytes.")
     if version != VERSION:
         raise InvalidInput(
-            f"The stored scenes are of format {version} and this program reads format {VERSION}; "
-            "open them with the version of Craftscope that wrote them."
+            f"The stored scenes have format {version}; this program reads format {VERSION}. Open them with the "
+            "version of Craftscope that wrote them."
         )
     textures, items = _read_names(blob[_HEADER.size : _HEADER.size + n_names])
     sizes = (4 * n_scenes, n_scenes, 2 * n_scenes, width * height * n_scenes, len(items) * n_scenes, 3 * n_sprites)
     start = _HEADER.size + n_names
     if len(blob) != start + sum(sizes):
-        raise InvalidInput(
-            f"The stored scenes are damaged: {start + sum(sizes)} bytes are announced and {len(blob)} are there."
-        )
+        raise InvalidInput(f"The stored scenes are corrupt: expected {start + sum(sizes)} bytes, found {len(blob)}.")
     bounds = [start + sum(sizes[:index]) for index in range(len(sizes) + 1)]
     columns = [memoryview(blob)[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
     packed = PackedScenes(
@@ -201,28 +199,28 @@ def _read_names(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
         extra = cast(dict[str, Any], json.loads(text))
         return (*TEXTURES, *map(str, extra["textures"])), (*ITEMS, *map(str, extra["items"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput("The stored scenes are damaged: their list of names cannot be read.") from error
+        raise InvalidInput("The stored scenes are corrupt: unreadable list of names.") from error
 
 
 def _check_fits(scene: Scene, grid: tuple[int, int]) -> None:
     if scene.grid != grid:
-        raise InvalidInput(f"Step {scene.step} has a {scene.grid} view where the scenes before have {grid}.")
+        raise InvalidInput(f"Step {scene.step} has a {scene.grid} view, expected {grid}.")
     if len(scene.materials) != grid[0] * grid[1]:
         raise InvalidInput(f"Step {scene.step} has {len(scene.materials)} materials for a {grid} view.")
     for item, amount in scene.inventory.items():
         if not 0 <= amount < _ABSENT:
-            raise InvalidInput(f"Step {scene.step} has {amount} of {item}; 0 to {_ABSENT - 1} can be kept.")
+            raise InvalidInput(f"Step {scene.step} has {amount} of {item}, expected 0 to {_ABSENT - 1}.")
 
 
 def _check_sprites(packed: PackedScenes) -> None:
     if int(packed.sprite_counts.sum()) != packed.sprites.shape[1]:
-        raise InvalidInput("The stored scenes are damaged: their sprites do not add up.")
+        raise InvalidInput("The stored scenes are corrupt: wrong number of sprites.")
     if packed.sprites.shape[1] and int(packed.sprites[0].max()) >= len(packed.textures):
-        raise InvalidInput("The stored scenes are damaged: a sprite has a texture without a name.")
+        raise InvalidInput("The stored scenes are corrupt: unknown texture.")
 
 
 def _with_new(known: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
-    """The known names, then those that are not among them in order of appearance."""
+    """The known names, then the others in order of appearance."""
     return tuple(dict.fromkeys((*known, *names)))
 
 

@@ -35,7 +35,7 @@ PROVIDER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "XAI_API_KEY": ("api.x.ai",),
     "ZAI_API_KEY": ("api.z.ai",),
 }
-"""The variables of well-known providers, and the hosts that each may be sent to. `CRAFTSCOPE_KEYS` adds to these."""
+"""The key variables of well-known providers, and the hosts that each key may be sent to."""
 
 _KEY_PAIRS: Final = "CRAFTSCOPE_KEYS"
 _PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\S+)")
@@ -45,10 +45,8 @@ _OUR_NAMES: Final = re.compile(r"CRAFTSCOPE_", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the surroundings decide.
-
-    data_dir: where the database and the worker logs live, outside the program's own tree.
-    db_url: an SQLAlchemy URL; None means the SQLite file `craftscope.db` in `data_dir`.
+    """data_dir: absolute; holds the database and the worker logs.
+    db_url: an SQLAlchemy URL; None: the SQLite file `craftscope.db` in `data_dir`.
     max_workers: how many episodes run at once on this machine.
     """
 
@@ -58,14 +56,13 @@ class Settings:
 
     @property
     def log_dir(self) -> Path:
-        """Where worker processes write their logs."""
         return self.data_dir / "logs"
 
 
 def load_settings() -> Settings:
     """Read `CRAFTSCOPE_DATA_DIR`, `CRAFTSCOPE_DB_URL` and `CRAFTSCOPE_MAX_WORKERS`.
 
-    Raises InvalidConfig where a value is invalid, in `CRAFTSCOPE_KEYS` too.
+    Raises InvalidConfig for an invalid value, in `CRAFTSCOPE_KEYS` too.
     """
     key_hosts()
     return Settings(
@@ -76,7 +73,7 @@ def load_settings() -> Settings:
 
 
 def worker_environment(settings: Settings) -> dict[str, str]:
-    """The environment for a worker process: this one's, with the settings spelled out."""
+    """The environment variables of a worker process: this process's, and the settings."""
     environment = dict(os.environ)
     environment["CRAFTSCOPE_DATA_DIR"] = str(settings.data_dir)
     environment["CRAFTSCOPE_MAX_WORKERS"] = str(settings.max_workers)
@@ -86,10 +83,10 @@ def worker_environment(settings: Settings) -> dict[str, str]:
 
 
 def key_hosts() -> dict[str, tuple[str, ...]]:
-    """The hosts, as they were written, that each key may be sent to, by the name of the key's variable.
+    """Key variable -> the hosts, as written, that the key may be sent to.
 
-    A name in `CRAFTSCOPE_KEYS` (`OPENAI_API_KEY=api.openai.com, LAB_KEY=models.lab.example:8000`) may stand there
-    several times, and replaces the built-in pairs of that name. Raises InvalidConfig.
+    `CRAFTSCOPE_KEYS` (`OPENAI_API_KEY=api.openai.com, LAB_KEY=models.lab.example:8000`) adds variables and replaces
+    the hosts of built-in ones; a name may occur several times. Raises InvalidConfig.
     """
     return {**PROVIDER_KEYS, **_key_pairs(os.environ.get(_KEY_PAIRS, ""))}
 
@@ -97,7 +94,7 @@ def key_hosts() -> dict[str, tuple[str, ...]]:
 def add_key_hosts(table: Mapping[str, str | Sequence[str]]) -> None:
     """Add the `[keys]` table of Streamlit's secrets to `CRAFTSCOPE_KEYS`, so that workers inherit it.
 
-    table: the host of each variable, or a list of hosts. Raises InvalidConfig.
+    table: variable -> host or hosts. Raises InvalidConfig.
     """
     lists = {name: [given] if isinstance(given, str) else given for name, given in table.items()}
     written = [f"{name}={host}" for name, hosts in lists.items() for host in hosts]
@@ -106,15 +103,15 @@ def add_key_hosts(table: Mapping[str, str | Sequence[str]]) -> None:
 
 
 def read_key(name: str) -> str:
-    """The key in the environment variable `name`; empty where it is not set.
+    """The key in the environment variable `name`; empty if it is unset or not in `key_hosts()`.
 
-    No variable is read that is not in `key_hosts()`. Raises InvalidConfig.
+    Raises InvalidConfig.
     """
     return os.environ.get(name, "").strip() if name in key_hosts() else ""
 
 
 def model_hosts() -> tuple[str, ...]:
-    """The hosts that may be asked for a model, from `CRAFTSCOPE_MODEL_HOSTS` (commas between); none means any."""
+    """The hosts that models may run on, from `CRAFTSCOPE_MODEL_HOSTS` (comma-separated); empty: any host."""
     return tuple(filter(None, (name.strip() for name in os.environ.get("CRAFTSCOPE_MODEL_HOSTS", "").split(","))))
 
 
@@ -124,10 +121,10 @@ def _key_pairs(text: str) -> dict[str, tuple[str, ...]]:
     for number, entry in enumerate(filter(None, entries), 1):
         found = _PAIR.fullmatch(entry)
         if found is None or _OUR_NAMES.match(entry):
-            # The entry itself is not shown: it may be a key that was written here by mistake.
+            # The entry is not shown: it may be a key.
             raise InvalidConfig(
-                f"Entry {number} of {_KEY_PAIRS} is not a pair of a variable's name and a host. Write pairs such as "
-                "OPENAI_API_KEY=api.openai.com, with commas between, and never a key itself."
+                f"Entry {number} of {_KEY_PAIRS} is not VARIABLE=host. Write comma-separated pairs such as "
+                "OPENAI_API_KEY=api.openai.com, and never a key itself."
             )
         name, host = found.groups()
         pairs[name] = tuple(dict.fromkeys((*pairs.get(name, ()), host)))
@@ -135,8 +132,8 @@ def _key_pairs(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def proxy_for(scheme: str, host: str) -> str | None:
-    """The URL of the proxy for requests to a host: `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`, unless `NO_PROXY` names
-    the host, written in capitals or not. None: it is reached directly.
+    """The proxy's URL from `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` (upper or lower case); None if there is no proxy
+    or `NO_PROXY` names the host.
     """
     proxies = urllib.request.getproxies_environment()
     if urllib.request.proxy_bypass(host):
@@ -147,58 +144,22 @@ def proxy_for(scheme: str, host: str) -> str | None:
 
 def _data_dir(text: str | None) -> Path:
     if text is None:
-        return _data_home() / "craftscope"
-    if not text.strip():
-        raise InvalidConfig(
-            "CRAFTSCOPE_DATA_DIR is set and empty; give the whole path of a folder, or unset it for "
-            "~/.local/share/craftscope."
-        )
+        home = os.environ.get("XDG_DATA_HOME", "")
+        # The XDG specification: a relative path is ignored.
+        text = f"{home if Path(home).is_absolute() else '~/.local/share'}/craftscope"
     try:
         folder = Path(text).expanduser()
     except RuntimeError as error:
         raise InvalidConfig(
-            f"CRAFTSCOPE_DATA_DIR is {text!a}, and there is no such user to take the home of; give the whole path of a "
-            "folder."
+            f"The home folder in {text!r} is unknown. Set CRAFTSCOPE_DATA_DIR to an absolute path."
         ) from error
     if not folder.is_absolute():
-        # It would mean another folder, and seemingly lost episodes, wherever the program is started next.
+        # It would mean another folder wherever the program is started next, and episodes would seem lost.
         raise InvalidConfig(
-            f"CRAFTSCOPE_DATA_DIR is {text!a}, a path that depends on the current folder; give the whole path, such as "
-            f"{ascii(str(folder.absolute()))[1:-1]}."
-        )
-    if "\0" in text or not _is_utf_8(text):
-        raise InvalidConfig(
-            f"CRAFTSCOPE_DATA_DIR is {text!a}, which has a NUL or bytes that are not UTF-8 in it; SQLite cannot "
-            "open files there, so give another folder."
+            f"The data folder is {str(folder)!r}, a relative path. Set CRAFTSCOPE_DATA_DIR to an absolute path, "
+            f"such as {str(folder.absolute())!r}."
         )
     return folder
-
-
-def _data_home() -> Path:
-    given = os.environ.get("XDG_DATA_HOME", "")
-    if Path(given).is_absolute() and _is_utf_8(given):  # its specification: anything else is to be ignored
-        return Path(given)
-    try:
-        home = Path.home()
-    except RuntimeError as error:
-        raise InvalidConfig(
-            "Your home folder is not known here, so the data folder is not either; set CRAFTSCOPE_DATA_DIR to the "
-            "whole path of a folder."
-        ) from error
-    if not home.is_absolute() or not _is_utf_8(str(home)):
-        raise InvalidConfig(
-            f"HOME is {str(home)!a}, which is no whole path in UTF-8; set CRAFTSCOPE_DATA_DIR to the whole path of a "
-            "folder."
-        )
-    return home / ".local" / "share"
-
-
-def _is_utf_8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a name in other bytes arrives with half surrogates in their place
-        return False
-    return True
 
 
 def _max_workers(text: str | None) -> int:
@@ -210,7 +171,6 @@ def _max_workers(text: str | None) -> int:
         count = 0
     if count < 1:
         raise InvalidConfig(
-            f"CRAFTSCOPE_MAX_WORKERS is {text!r}; give a whole number of 1 or more, or leave it unset "
-            "for one worker a core."
+            f"CRAFTSCOPE_MAX_WORKERS is {text!r}. Set a whole number of 1 or more, or unset it for one worker per core."
         )
     return count

@@ -1,4 +1,4 @@
-"""Text for sentences, tables, terminals and databases: cut, made visible, quoted, counted, joined."""
+"""Cut, escape, quote, count and join text for messages, tables, terminals and databases."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ from collections.abc import Sequence
 
 
 def cut(text: str, most: int) -> str:
-    """At most `most` characters; the last three are dots where something was left off."""
+    """At most `most` characters; a shortened text ends in three dots."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def visible(text: str) -> str:
-    """`text` on one line, with an escape such as `\\x1b` for each character that would act or vanish.
-
-    Those are line ends, terminal codes, marks that turn the direction of writing, and halves of a surrogate pair.
-    """
+    """`text` on one line: line ends, terminal codes, marks of writing direction and lone surrogates become escapes such
+    as `\\x1b`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def storable(text: str) -> str:
-    """`text` as UTF-8 can hold it: half of a surrogate pair, which is legal in JSON, becomes a question mark."""
+    """`text` with question marks for lone surrogates, which JSON may contain and UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def quoted(value: object, most: int = 120) -> str:
-    """The repr of anything at all, at most `most` characters: long containers, texts and numbers are abbreviated."""
+    """The repr of any value, at most `most` characters; long containers, texts and numbers are abbreviated."""
     try:
         shown = reprlib.repr(value)
     except (ValueError, RecursionError):  # an int with thousands of digits, or lists in lists in lists
@@ -36,10 +34,10 @@ def quoted(value: object, most: int = 120) -> str:
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """ "1 loop", "2,000 loops". nouns: the plural where it is not the noun with an s."""
+    """ "1 loop", "2,000 loops". nouns: the plural, by default the noun with an s."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def join(parts: Sequence[str], word: str = "and") -> str:
-    """ "a", "a and b", "a, b and c"; empty where there is nothing to join."""
+    """ "a", "a and b", "a, b and c"; empty for no parts."""
     return f" {word} ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -1,4 +1,4 @@
-"""Seeds described: traits, difficulty, distances and picture agree with the world they were made from."""
+"""Descriptions of seeds agree with the world that the seed generates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> TraceStore:
 
 
 def _within_radius(description: SeedDescription, semantic: np.ndarray, names: tuple[str, ...]) -> int:
-    """Counted cell by cell, another way than the product does."""
+    """Counted cell by cell, unlike in the product."""
     x0, y0 = description.start
     ids = {SEMANTIC_IDS[name] for name in names}
     return sum(
@@ -113,23 +113,23 @@ def test_the_picture_of_a_world_that_is_not_square_keeps_its_shape():
     assert image.width * 20 == image.height * 24
 
 
-def test_another_world_of_the_seed_is_another_description():
+def test_each_world_of_a_seed_has_its_own_description():
     first, second = describe_seed(5, env=SMALL), describe_seed(5, world_episode=2, env=SMALL)
     assert second.world_episode == 2
     assert first.picture_png != second.picture_png
 
 
-def test_describing_twice_gives_the_same():
+def test_a_description_is_deterministic():
     assert describe_seed(6, env=SMALL) == describe_seed(6, env=SMALL)
 
 
-def test_descriptions_come_in_the_order_asked_and_are_kept(store: TraceStore):
+def test_descriptions_keep_the_given_order_and_are_stored(store: TraceStore):
     made = list(describe_seeds(store, (8, 3), env=SMALL))
     assert [description.seed for description in made] == [8, 3]
     assert [known_description(store, seed, env=SMALL) for seed in (8, 3)] == made
 
 
-def test_a_kept_description_is_not_made_again(store: TraceStore):
+def test_a_stored_description_is_reused(store: TraceStore):
     (made,) = describe_seeds(store, (8,), env=SMALL)
     marked = SeedDescription(
         **{**{name: getattr(made, name) for name in SeedDescription.__slots__}, "picture_png": b"kept"}
@@ -138,25 +138,25 @@ def test_a_kept_description_is_not_made_again(store: TraceStore):
     assert next(describe_seeds(store, (8,), env=SMALL)).picture_png == b"kept"
 
 
-def test_only_what_is_asked_for_is_made(store: TraceStore):
+def test_descriptions_are_made_lazily(store: TraceStore):
     descriptions = describe_seeds(store, (1, 2), env=SMALL)
     next(descriptions)
     assert known_description(store, 1, env=SMALL) is not None
     assert known_description(store, 2, env=SMALL) is None
 
 
-def test_descriptions_of_other_environments_are_kept_apart(store: TraceStore):
+def test_descriptions_are_stored_per_environment(store: TraceStore):
     list(describe_seeds(store, (1,), env=SMALL))
     assert known_description(store, 1, env=EnvConfig(area=(20, 24))) is None
     assert known_description(store, 1, world_episode=2, env=SMALL) is None
 
 
 @pytest.mark.parametrize("seed", [-1, 2**31, True, "7", 1.5])
-def test_a_seed_that_cannot_be_used_is_said(seed: object):
+def test_an_invalid_seed_is_rejected(seed: object):
     with pytest.raises(InvalidSeeds, match="2147483647"):
         describe_seed(seed, env=SMALL)  # pyright: ignore[reportArgumentType]
 
 
-def test_an_environment_that_cannot_be_made_is_said():
+def test_an_invalid_environment_is_rejected():
     with pytest.raises(InvalidConfig, match="area"):
         describe_seed(1, env=EnvConfig(area=(0, 64)))

@@ -1,50 +1,45 @@
-"""Parameters say what they take; whatever else is given is answered with a sentence."""
+"""Parameters declare their bounds; an invalid value is rejected with what is allowed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from core.errors import InvalidConfig
-from core.params import Integer, Number, choice, integer, kind_of, number, read_params, text
-
-HUGE = 10**5000
+from core.params import Integer, Number, choice, integer, number, read_params, text
 
 
 @dataclass(frozen=True)
 class Brewing:
-    """How tea is made."""
-
     cups: int = integer(2, label="Cups", description="How many.", low=1, high=9)
     heat: float = number(0.5, label="Heat", description="How hot.", low=-1.0, high=1.0)
     leaf: str = choice("green", label="Leaf", description="Which.", names=["green", "Black"])
     note: str = text("", label="Note", description="Whatever.", most=5)
 
 
-def sentence_about(given: object) -> str:
+def error_message(given: object) -> str:
     with pytest.raises(InvalidConfig) as caught:
         read_params(Brewing, given, 'policy "tea"')
     return str(caught.value)
 
 
-def test_what_is_left_out_has_its_default():
+def test_missing_parameters_have_defaults():
     assert read_params(Brewing, {"cups": np.int64(3)}, 'policy "tea"') == Brewing(cups=3)
 
 
-def test_names_are_read_in_any_case_and_whole_floats_as_integers():
+def test_names_ignore_case_and_whole_floats_become_integers():
     assert read_params(Brewing, {"Cups ": 2.0, "leaf": "BLACK"}, 'policy "tea"') == Brewing(cups=2, leaf="Black")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ({"cups": 2.5}, 'The parameter "cups" of the policy "tea" is 2.5; give a whole number from 1 to 9.'),
         ({"cups": True}, "is True; give a whole number from 1 to 9."),
-        ({"cups": HUGE}, "is <int, too long to show>; give a whole number"),
         ({"heat": 10**400}, "give a number from -1 to 1."),
         ({"heat": math.nan}, "is nan; give a number from -1 to 1."),
         ({"leaf": "red"}, "give one of green, Black."),
@@ -56,13 +51,13 @@ def test_names_are_read_in_any_case_and_whole_floats_as_integers():
         ("cups", "params of the policy \"tea\" is 'cups'; give a table"),
     ],
 )
-def test_what_cannot_be_used_is_named_in_few_words(given: object, said: str):
-    sentence = sentence_about(given)
-    assert said in sentence
-    assert len(sentence) < 400
+def test_an_invalid_parameter_is_reported_briefly(given: object, expected: str):
+    message = error_message(given)
+    assert expected in message
+    assert len(message) < 400
 
 
-def test_equal_numbers_are_read_alike():
+def test_negative_zero_becomes_zero():
     assert math.copysign(1, Number(-1, 1).read(-0.0) or 0.0) == 1
     assert str(Number(-1, 1).read(-0.0)) == str(Number(-1, 1).read(0)) == "0.0"
     assert Integer(0, 9).read(True) is None
@@ -78,17 +73,6 @@ def test_equal_numbers_are_read_alike():
         lambda: text("longer", label="Note", description="", most=5),
     ],
 )
-def test_a_default_that_is_not_of_its_kind_is_refused_where_it_is_written(wrong: Any):
+def test_an_invalid_default_is_rejected_where_it_is_declared(wrong: Any):
     with pytest.raises(InvalidConfig, match='^The default of the parameter ".*" is .*; give '):
         wrong()
-
-
-def test_a_field_that_was_made_otherwise_is_said():
-    @dataclass(frozen=True)
-    class Plain:
-        cups: int = 3
-        heat: float = field(default=0.5, metadata={"kind": "hot"})
-
-    for spec in fields(Plain):
-        with pytest.raises(InvalidConfig, match=f'The field "{spec.name}" does not say what it takes; make it with '):
-            kind_of(spec)

@@ -1,4 +1,4 @@
-"""An episode can be simulated again, and a change anywhere in it is found where it is."""
+"""Replay reproduces an episode and locates the first difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes survive packing, and what cannot be packed or read is said in a sentence."""
+"""Scenes survive packing; what cannot be packed or read is rejected with the reason."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ PLAIN = Scene(
 
 
 @given(st.lists(SCENES, max_size=4))
-def test_what_is_packed_comes_back_equal(given_scenes: list[Scene]) -> None:
+def test_packed_scenes_are_unpacked_equal(given_scenes: list[Scene]) -> None:
     assert unpack_scenes(pack_scenes(given_scenes)) == tuple(given_scenes)
 
 
 @given(st.lists(st.lists(SCENES, max_size=2), max_size=3))
-def test_parts_put_together_are_the_whole(parts: list[list[Scene]]) -> None:
+def test_joined_parts_equal_the_whole(parts: list[list[Scene]]) -> None:
     whole = concat_packed(pack_scenes(part) for part in parts)
     assert unpack_scenes(whole) == tuple(scene for part in parts for scene in part)
 
 
-def test_putting_parts_together_gives_the_bytes_of_packing_at_once() -> None:
+def test_joined_parts_have_the_bytes_of_packing_at_once() -> None:
     later = replace(PLAIN, step=8, sleeping=False, sprites=())
     assert concat_packed([pack_scenes([PLAIN]), pack_scenes([later])]) == pack_scenes([PLAIN, later])
 
@@ -65,7 +65,7 @@ def test_columns_can_be_read_without_making_scenes() -> None:
     assert packed.materials.shape == (2, 6)
 
 
-def test_the_layout_of_the_first_version_stands() -> None:
+def test_the_layout_of_version_1_is_stable() -> None:
     # Pinned byte by byte: stored episodes and the player in the browser both read it.
     expected = (
         b"CSCN\x01\x00\x03\x02\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"
@@ -79,7 +79,7 @@ def test_the_layout_of_the_first_version_stands() -> None:
     assert pack_scenes([PLAIN]) == expected
 
 
-def test_no_scenes_are_a_blob_too() -> None:
+def test_an_empty_list_can_be_packed() -> None:
     assert unpack_scenes(pack_scenes([])) == ()
     assert unpack_scenes(concat_packed([])) == ()
 
@@ -87,17 +87,17 @@ def test_no_scenes_are_a_blob_too() -> None:
 @pytest.mark.parametrize(
     ("blob", "reason"),
     [
-        (b"", "too few"),
-        (b"PNG!" + pack_scenes([PLAIN])[4:], "begin"),
-        (pack_scenes([PLAIN])[:-1], "announced"),
-        (pack_scenes([PLAIN]) + b"\0", "announced"),
+        (b"", "too short"),
+        (b"PNG!" + pack_scenes([PLAIN])[4:], "first bytes"),
+        (pack_scenes([PLAIN])[:-1], "expected"),
+        (pack_scenes([PLAIN]) + b"\0", "expected"),
         (b"CSCN" + struct.pack("<H", 2) + pack_scenes([PLAIN])[6:], "format 2"),
-        (pack_scenes([PLAIN])[:-6] + bytes([200, 5, 1, 2, 1, 0]), "texture without a name"),
-        (pack_scenes([PLAIN])[:25] + b"\x01\x00" + pack_scenes([PLAIN])[27:], "add up"),
+        (pack_scenes([PLAIN])[:-6] + bytes([200, 5, 1, 2, 1, 0]), "unknown texture"),
+        (pack_scenes([PLAIN])[:25] + b"\x01\x00" + pack_scenes([PLAIN])[27:], "wrong number of sprites"),
         (pack_scenes([PLAIN])[:16] + b"\x02\0\0\0[]" + pack_scenes([PLAIN])[20:], "names"),
     ],
 )
-def test_a_damaged_blob_is_refused_with_the_reason(blob: bytes, reason: str) -> None:
+def test_a_corrupt_blob_is_rejected_with_the_reason(blob: bytes, reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         unpack_scenes(blob)
 
@@ -105,19 +105,19 @@ def test_a_damaged_blob_is_refused_with_the_reason(blob: bytes, reason: str) -> 
 @pytest.mark.parametrize(
     ("scene", "reason"),
     [
-        (replace(PLAIN, grid=(2, 3)), "view where the scenes before"),
+        (replace(PLAIN, grid=(2, 3)), "view, expected"),
         (replace(PLAIN, materials=(1, 2)), "2 materials"),
         (replace(PLAIN, inventory={"wood": 255}), "255 of wood"),
         (replace(PLAIN, inventory={"wood": -1}), "-1 of wood"),
-        (replace(PLAIN, sprites=(Sprite("cow", 300, 0),)), "no room"),
+        (replace(PLAIN, sprites=(Sprite("cow", 300, 0),)), "out of range"),
     ],
 )
-def test_what_the_format_cannot_hold_is_refused(scene: Scene, reason: str) -> None:
+def test_scenes_that_do_not_fit_the_format_are_rejected(scene: Scene, reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         pack_scenes([PLAIN, scene])
 
 
-def test_views_of_two_sizes_do_not_go_into_one_blob() -> None:
+def test_scenes_of_different_views_cannot_be_joined() -> None:
     other = replace(PLAIN, grid=(2, 3))
-    with pytest.raises(InvalidInput, match="cannot follow"):
+    with pytest.raises(InvalidInput, match="Cannot join"):
         concat_packed([pack_scenes([PLAIN]), pack_scenes([other])])

@@ -32,31 +32,14 @@ def test_the_data_folder_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert load_settings().data_dir == tmp_path / "here"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "is set and empty"),
-        ("  ", "is set and empty"),
-        ("~nosuchuser/x", "no such user"),
-        ("data/here", "depends on the current folder; give the whole path, such as /"),
-        ("/half/\udcff/x", "not UTF-8"),
-    ],
-)
-def test_a_data_folder_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch, text: str, said: str):
+@pytest.mark.parametrize("text", ["", "  ", "~nosuchuser/x", "data/here"])
+def test_the_data_folder_must_be_an_absolute_path(monkeypatch: pytest.MonkeyPatch, text: str):
     monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", text)
-    with pytest.raises(InvalidConfig, match=f"^CRAFTSCOPE_DATA_DIR .*{said}") as caught:
+    with pytest.raises(InvalidConfig, match="Set CRAFTSCOPE_DATA_DIR to an absolute path"):
         load_settings()
-    assert str(caught.value).isprintable()
 
 
-def test_a_home_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch):
-    for home in ("somewhere", "/half/\udcff"):
-        monkeypatch.setenv("HOME", home)
-        with pytest.raises(InvalidConfig, match="set CRAFTSCOPE_DATA_DIR to the whole path"):
-            load_settings()
-
-
-def test_a_data_home_that_is_no_whole_path_is_ignored(monkeypatch: pytest.MonkeyPatch):
+def test_a_relative_xdg_data_home_is_ignored(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_DATA_HOME", "here")
     assert load_settings().data_dir == Path.home() / ".local" / "share" / "craftscope"
 
@@ -71,12 +54,12 @@ def test_a_password_in_the_settings_is_not_shown(monkeypatch: pytest.MonkeyPatch
     assert "geheim" not in repr(load_settings())
 
 
-def test_one_worker_a_core_by_default():
+def test_one_worker_per_core_by_default():
     assert load_settings().max_workers == (os.cpu_count() or 1)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
-def test_an_unusable_worker_count_is_said(monkeypatch: pytest.MonkeyPatch, text: str):
+def test_an_invalid_worker_count_is_rejected(monkeypatch: pytest.MonkeyPatch, text: str):
     monkeypatch.setenv("CRAFTSCOPE_MAX_WORKERS", text)
     with pytest.raises(InvalidConfig, match="CRAFTSCOPE_MAX_WORKERS"):
         load_settings()
@@ -107,16 +90,14 @@ def test_craftscope_keys_adds_pairs_of_a_name_and_a_host(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "pairs", ["sk-secret", "sk-secret=host", "A_KEY=", "A_KEY=a b", "CRAFTSCOPE_DB_URL=host", "=h"]
 )
-def test_an_entry_that_is_no_pair_is_refused_by_its_number_and_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, pairs: str
-):
+def test_an_invalid_key_entry_is_reported_by_number_without_its_text(monkeypatch: pytest.MonkeyPatch, pairs: str):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", f"LAB_KEY=host, {pairs}")
     with pytest.raises(InvalidConfig, match="Entry 2 of CRAFTSCOPE_KEYS") as caught:
         load_settings()
     assert "secret" not in str(caught.value)
 
 
-def test_a_variable_that_is_paired_with_no_host_is_never_read(monkeypatch: pytest.MonkeyPatch):
+def test_a_variable_without_a_host_is_never_read(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LAB_KEY", "sk-1 ")
     assert read_key("LAB_KEY") == read_key("PATH") == ""
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "LAB_KEY=host")

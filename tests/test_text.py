@@ -1,5 +1,3 @@
-"""`core.text`: helpers for text that people read."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +7,7 @@ import pytest
 from core.text import cut, join, plural, quoted, storable, visible
 
 
-def test_cut_text_ends_in_dots_and_keeps_to_its_length():
+def test_cut_text_ends_in_dots():
     assert cut("short", 5) == "short"
     assert cut("too long", 6) == "too..."
 
@@ -25,11 +23,11 @@ def test_cut_text_ends_in_dots_and_keeps_to_its_length():
         ("nul \0", "nul \\x00"),
     ],
 )
-def test_characters_that_act_or_vanish_are_escaped(text: str, shown: str):
+def test_invisible_characters_are_escaped(text: str, shown: str):
     assert visible(text) == shown
 
 
-def test_half_a_surrogate_pair_becomes_a_question_mark():
+def test_a_lone_surrogate_becomes_a_question_mark():
     assert storable("a\ud800b🙂") == "a?b🙂"
 
 
@@ -43,19 +41,19 @@ def _nested(depth: int) -> list[Any]:
 @pytest.mark.parametrize(
     "value", ["x" * 10_000, 10**6_000, _nested(5_000), {i: "x" * 99 for i in range(99)}], ids=range(4)
 )
-def test_anything_can_be_quoted_briefly(value: object):
+def test_any_value_is_quoted_briefly(value: object):
     assert 0 < len(quoted(value)) <= 120
 
 
-def test_a_short_value_is_quoted_whole():
+def test_a_short_value_is_quoted_in_full():
     assert [quoted("a"), quoted(1.5), quoted([1, 2])] == ["'a'", "1.5", "[1, 2]"]
 
 
-def test_counts_are_followed_by_the_noun_in_the_right_number():
+def test_plural_agrees_with_the_count():
     assert [plural(n, "loop") for n in (0, 1, 2_000)] == ["0 loops", "1 loop", "2,000 loops"]
     assert [plural(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
 
 
-def test_parts_are_joined_as_a_sentence_lists_them():
+def test_parts_are_joined_with_commas_and_a_word():
     assert [join(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert join(["a", "b"], "or") == "a or b"

@@ -1,4 +1,4 @@
-"""What a policy is: it sees an observation and the decisions before it, and answers with tool calls."""
+"""The policy protocols: observation and previous decisions in, tool calls out."""
 
 from __future__ import annotations
 
@@ -9,44 +9,40 @@ from typing import Any, Protocol, runtime_checkable
 from core.env.observation import Observation
 from core.types import Decision, PolicyReply, Spent
 
-HISTORY_LENGTH = 16  # decisions a policy is shown, at most
-# Kinds of error, of a reply or a PolicyError, that are no failure of the policy:
-OUT_OF_TIME = "out_of_time"  # what was waited for did not come within the time allowed
-STOPPED = "stopped"  # a person asked to stop while it waited
-BudgetSpent = Callable[[Spent], bool]
-"""Whether the run may ask no model any more, with this much spent that is not recorded yet."""
+HISTORY_LENGTH = 16  # previous decisions that a policy is given, at most
 
-OUT_OF_BUDGET = "out_of_budget"  # the run may ask no model any more
+# Error kinds of a reply or a PolicyError that end an episode without failing it.
+OUT_OF_TIME = "out_of_time"
+STOPPED = "stopped"  # a user stopped the run during the call
+OUT_OF_BUDGET = "out_of_budget"
+
+BudgetSpent = Callable[[Spent], bool]
+"""Whether the run's budget is spent, given what this decision spent and the store does not have yet."""
 
 
 class Policy(Protocol):
-    """Plays one episode at a time. `reset` comes before the first `decide` of each world, `close` once at the end.
+    """Plays one episode at a time: `reset` before the first `decide` of each world, `close` once at the end.
 
-    `decide` sees nothing but its arguments: the observation and the previous decisions, newest last, at most
-    `HISTORY_LENGTH`. It raises `PolicyError` when it cannot answer; a bad answer is data in the reply instead.
+    `decide` gets the observation and the previous decisions, newest last, at most `HISTORY_LENGTH`. It raises
+    PolicyError if it cannot answer; an invalid answer is data in the reply.
 
-    Nothing cuts a `decide` short: no thread, no signal. One that only computes answers in milliseconds; one that may
-    wait for something has to be a `WaitingPolicy` too.
+    Nothing interrupts `decide`. A policy that may wait for something must also be a `WaitingPolicy`.
     """
 
     name: str
 
     def reset(self, seed: int) -> None:
-        """Forgets the world before; everything random from here on follows from `seed`."""
+        """Forget the previous world. All randomness until the next reset follows from `seed`."""
         ...
 
-    def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
-        """Answers one observation."""
-        ...
+    def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply: ...
 
-    def close(self) -> None:
-        """Gives back what the policy holds (connections, say)."""
-        ...
+    def close(self) -> None: ...
 
 
 @runtime_checkable
 class WaitingPolicy(Policy, Protocol):
-    """A policy whose `decide` may wait for something outside: a model, a person, another program."""
+    """A policy whose `decide` may wait: for a model, a user, another program."""
 
     def allow(
         self,
@@ -54,36 +50,29 @@ class WaitingPolicy(Policy, Protocol):
         should_stop: Callable[[], bool],
         budget_spent: BudgetSpent,
     ) -> None:
-        """Comes before each `decide`, which then has to return or raise within that many seconds.
+        """Called before each `decide`, which must then return or raise within `time_left_s` seconds.
 
-        They are what is left of the rollout's `max_time_s`. Where the answer does not come in time, the reply (or a
-        PolicyError) has the kind `OUT_OF_TIME`: the episode then ends by that cap and not as failed. While it waits it
-        asks `should_stop` at least once a second, and answers with the kind `STOPPED` once that is true. Before it asks
-        a model again within one `decide`, it asks `budget_spent` with what this `decide` has spent so far, and answers
-        with the kind `OUT_OF_BUDGET` where that is true.
+        Afterwards the reply (or PolicyError) has the kind `OUT_OF_TIME`. While waiting, `decide` calls `should_stop` at
+        least once a second, and answers with `STOPPED` once it is true. Before it calls a model again within one
+        `decide`, it calls `budget_spent`, and answers with `OUT_OF_BUDGET` if that is true.
         """
         ...
 
 
 @runtime_checkable
 class SeeingPolicy(Policy, Protocol):
-    """A policy that looks at pictures: `Observation.picture` is drawn for it, so many pixels wide and high.
-
-    picture_px: 0 for none.
-    """
+    """A policy that gets `Observation.picture`. picture_px: its width and height in pixels; 0: no picture."""
 
     picture_px: int
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyKind:
-    """A registered policy: the name it is stored under, what people read, and its parameters.
+    """A registered policy.
 
-    params: a frozen dataclass whose fields come from `core.params`; their metadata is the form's
-    labels, bounds and help.
-    make: builds a policy from such a record, the policy seed and the cap on actions per call.
-    check: raises InvalidConfig for a record whose parts are each possible but cannot be played; asked before a launch.
-    retired: parameters of earlier versions, which stored runs still hold.
+    params: a frozen dataclass whose fields come from `core.params`.
+    check: raises InvalidConfig for a record that cannot be launched although each value is valid.
+    retired: parameters of earlier versions, which stored runs still contain.
     """
 
     name: str
@@ -96,6 +85,6 @@ class PolicyKind:
 
 
 class MakePolicy(Protocol):
-    """Builds a policy from its parameters, its seed, and how many actions one call may hold."""
+    """max_actions: the limit of actions per call."""
 
     def __call__(self, params: Any, *, seed: int, max_actions: int) -> Policy: ...

@@ -23,7 +23,7 @@ def test_every_policy_is_registered_under_its_own_name_and_can_be_made():
         policy.close()
 
 
-def test_every_parameter_tells_a_form_what_it_is():
+def test_every_parameter_has_label_and_description():
     for kind in POLICIES.values():
         for field in fields(kind.params):
             assert field.metadata["label"]
@@ -31,24 +31,24 @@ def test_every_parameter_tells_a_form_what_it_is():
             assert kind_of(field).read(field.default) == field.default
 
 
-def test_an_unknown_policy_is_refused_with_the_nearest_name():
+def test_an_unknown_policy_is_rejected_with_a_suggestion():
     with pytest.raises(InvalidConfig, match='no policy "scriptd"; did you mean "scripted"') as refusal:
         make_policy(PolicySpec("scriptd"), seed=1, max_actions=5)
     assert "Choose one of: scripted, random, farmer, llm." in str(refusal.value)
 
 
-def test_a_name_is_matched_without_regard_to_case_and_space():
+def test_policy_names_ignore_case_and_outer_spaces():
     assert checked_policy(PolicySpec(" Random ", {"max_actions": 2})) == PolicySpec(
         "random", {"min_actions": 1, "max_actions": 2}
     )
 
 
-def test_an_unknown_parameter_is_refused_with_the_nearest_name():
+def test_an_unknown_parameter_is_rejected_with_a_suggestion():
     with pytest.raises(InvalidConfig, match='no parameter "max_action"; did you mean "max_actions"'):
         checked_policy(PolicySpec("random", {"max_action": 3}))
 
 
 @pytest.mark.parametrize("value", [0, -1, 101, 2.5, True, "3", None])
-def test_a_value_that_is_no_whole_number_in_range_is_refused(value: Any):
+def test_a_value_out_of_range_is_rejected(value: Any):
     with pytest.raises(InvalidConfig, match="whole number from 1 to 100"):
         make_policy(PolicySpec("random", {"max_actions": value}), seed=1, max_actions=5)
