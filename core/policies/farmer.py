@@ -1,8 +1,7 @@
-"""The farmer: plays as the script does until its first drink, then repeats what pays. Made for teaching.
+"""The farmer: plays like the script until its first drink, then repeats one thing that pays. Made for teaching.
 
-Some reward configurations pay for things that can be done for ever: drinking with no thirst, planting saplings,
-placing a stone and taking it up again. This policy makes episodes of that kind on purpose, so that one can see what
-they look like and what a configuration pays for them.
+Some reward configurations pay for things that can be repeated without end: drinking without thirst, planting saplings,
+placing a stone and collecting it. This policy produces such episodes, to show what they look like and what they earn.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 from core.env.rules import DAY_LENGTH, DIRECTIONS, PLACE, WALKABLE
 from core.params import choice, integer
 from core.policies.scripted import Goal, ScriptedParams, ScriptedPolicy, crafting, shelter, survival
-from core.policies.scripted.captions import way
 from core.policies.scripted.situation import (
     HOSTILE,
     Cell,
@@ -22,19 +20,20 @@ from core.policies.scripted.situation import (
     move_towards,
     neighbours,
     step_towards,
+    way,
 )
 
-_TRIES = 3  # searches of the grass in one call; more would find a second sapling before the first is planted
-_REPEATS = 10  # more than a call holds: the cap on actions cuts it
-_FIRST_STONES = 10  # they take 20 steps, which no night is lost by
+_TRIES = 3  # searches per call; more would find a second sapling before the first is planted
+_REPEATS = 10  # more than one call executes
+_FIRST_STONES = 10  # 20 steps, which leaves time before the night
 
 # Steps of a day.
 _EVENING = (65, 200)
 _LATE = (105, 147)  # until it gets dark
 
-_KIT = ("wood_pickaxe", "wood_sword")  # nights without it, and without stones to shut a shelter, are short
+_KIT = ("wood_pickaxe", "wood_sword")  # needed to survive a night
 _STONES = 3
-_ENOUGH = (("drink", "water", 8), ("food", "cow", 7))  # a night takes half of both
+_ENOUGH = (("drink", "water", 8), ("food", "cow", 7))  # a night uses half of both
 _STEPS_TO_FILL_UP = 30
 _BRIGHT = 0.84  # daylight above which no zombie appears
 _SLEEPY = 3  # energy below which it sleeps even then
@@ -42,7 +41,7 @@ _HOSTILE_NEAR = 6
 
 
 def fill_up(situation: Situation, memory: Memory) -> Plan | None:
-    """Late in the day: drinks and eats what can be had without going far."""
+    """Late in the day: drinks and eats what is near."""
     if not _is_between(situation, *_LATE):
         return None
     for vital, source, enough in _ENOUGH:
@@ -55,7 +54,7 @@ def fill_up(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
-    """In the evening: drinks and eats its fill, gets a sword, and what digs and shuts a shelter."""
+    """In the evening: drinks, eats, and gets the tools and stones for a shelter."""
     if not _is_between(situation, *_EVENING):
         return None
     fill = survival.sip(situation, memory) or survival.snack(situation, memory)
@@ -69,7 +68,7 @@ def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def rest(situation: Situation, memory: Memory) -> Plan | None:
-    """Heals and sleeps behind walls, unless it is so light that no zombie appears: farming heals as well then."""
+    """Heals and sleeps behind walls, unless it is too bright for zombies: farming heals as well then."""
     is_safe = situation.observation.daylight > _BRIGHT and not situation.creatures(*HOSTILE, within=_HOSTILE_NEAR)
     if is_safe and situation.inventory["energy"] >= _SLEEPY:
         return None
@@ -77,11 +76,10 @@ def rest(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def _is_between(situation: Situation, first: int, last: int) -> bool:
-    """Whether it is that time of a day."""
     return first <= situation.observation.step % DAY_LENGTH < last
 
 
-# What comes before farming: a farmer that dies earns nothing more.
+# Before farming: a dead farmer earns nothing.
 _STAY_ALIVE: tuple[Goal, ...] = (
     survival.keep_sleeping,
     survival.fight_back,
@@ -96,7 +94,6 @@ _STAY_ALIVE: tuple[Goal, ...] = (
 
 
 def farm_water(situation: Situation, memory: Memory) -> Plan | None:
-    """Drinks, thirsty or not."""
     water = situation.nearest(situation.where("water"))
     if water is None:
         return None
@@ -105,7 +102,7 @@ def farm_water(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def farm_sapling(situation: Situation, memory: Memory) -> Plan | None:
-    """Searches the grass for a sapling, plants it, and looks for the next."""
+    """Searches the grass for saplings and plants them."""
     grass = situation.where("grass")
     moves = situation.aim_at(grass)
     if moves is None:
@@ -119,14 +116,14 @@ def farm_sapling(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def farm_stone(situation: Situation, memory: Memory) -> Plan | None:
-    """Places a stone and takes it up again. None without the pickaxe that this needs."""
+    """Places a stone and collects it. Needs a pickaxe."""
     if not situation.has("wood_pickaxe"):
         return None
     if situation.at(situation.faced) == "stone":
         return Plan(("do", "place_stone") * _REPEATS, "Farming stones: taking up the one in front.")
     if not situation.has("stone"):
         return crafting.gather(situation, "stone", 1, "placing and taking it up again")
-    ground = [name for name in PLACE["stone"].where if name != "lava"]  # nobody should stand by lava for long
+    ground = [name for name in PLACE["stone"].where if name != "lava"]  # standing by lava is dangerous
     moves = situation.aim_at(situation.where(*ground))
     if moves is None:
         return None
@@ -134,7 +131,7 @@ def farm_stone(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def farm_stone_behind_walls(situation: Situation, memory: Memory) -> Plan | None:
-    """The same from inside a shelter, with a stone of its wall. None without the pickaxe, or where none is safe."""
+    """The same from inside a shelter, with a stone of its wall that is safe to remove."""
     if not situation.has("wood_pickaxe"):
         return None
     for direction in sorted(DIRECTIONS.values(), key=lambda direction: direction != situation.facing):
@@ -146,23 +143,21 @@ def farm_stone_behind_walls(situation: Situation, memory: Memory) -> Plan | None
 
 
 def _can_shut(situation: Situation) -> bool:
-    """Whether the opening in front can be shut at once."""
+    """Whether the opening in front can be closed now."""
     is_open = situation.at(situation.faced) in WALKABLE and not situation.observation.sleeping
     return is_open and situation.has("stone")
 
 
 def _is_safe_to_open(situation: Situation, cell: Cell) -> bool:
-    """Whether walls are all around a cell beside the player, or nothing that hurts is near."""
+    """Whether a neighbouring cell has walls on all sides, or no hostile creature is near."""
     walls = (beside == situation.position or situation.at(beside) in shelter.WALLS for beside in neighbours(cell))
     return all(walls) or not situation.creatures(*HOSTILE, within=_HOSTILE_NEAR)
 
 
 @dataclass(frozen=True, slots=True)
 class Farm:
-    """What is repeated.
-
-    counted: the achievement that counts its rounds. first_rounds: so many come before it prepares for a night, unless
-    it is late. behind_walls: what a shelter is used for in place of waiting; None where that cannot be.
+    """counted: the achievement that counts its rounds. first_rounds: rounds before it prepares for the night, unless it
+    is late. behind_walls: the goal inside a shelter in place of waiting.
     """
 
     goal: Goal
@@ -180,13 +175,11 @@ FARMS: dict[str, Farm] = {
 
 @dataclass(frozen=True, slots=True)
 class FarmerParams:
-    """What is farmed, and how many actions a call holds."""
-
     farm: str = choice(
         "water",
-        label="What is farmed",
-        description="What is repeated after the first drink: drinking, planting saplings, or placing a stone and "
-        "taking it up again.",
+        label="Farm",
+        description="What it repeats after the first drink: drinking, planting saplings, or placing and collecting "
+        "a stone.",
         names=tuple(FARMS),
     )
     max_actions: int = integer(
@@ -195,11 +188,8 @@ class FarmerParams:
 
 
 class FarmerPolicy(ScriptedPolicy):
-    """Plays as the scripted policy until its first drink; from then on it stays alive and farms.
-
-    While the farm lacks what it needs (a pickaxe, say) it goes on as the scripted policy does.
-    A night in a shelter is time to farm as well, where the farm can be done from inside.
-    """
+    """Plays like the scripted policy until its first drink, and while the farm lacks something, such as a pickaxe.
+    Then it stays alive and farms, at night from inside a shelter if possible."""
 
     name = "farmer"
 
@@ -208,14 +198,13 @@ class FarmerPolicy(ScriptedPolicy):
         self._farm = FARMS[params.farm]
 
     def reset(self, seed: int) -> None:
-        """As if it had never played."""
         super().reset(seed)
-        self._opened_from: Cell | None = None  # where it stood when it last opened the wall of its shelter, to farm
+        self._opened_from: Cell | None = None  # where it stood when it last opened its shelter
 
     def _plan(self, situation: Situation) -> Plan:
         if not situation.done["collect_drink"]:
             return super()._plan(situation)
-        self._memory.grown.clear()  # what was planted is there to be paid for, not to be fenced in and waited for
+        self._memory.grown.clear()  # planted for reward, not to be fenced and eaten
         opened_from, self._opened_from = self._opened_from, None
         if opened_from == situation.position and _can_shut(situation):
             self._opened_from = opened_from
@@ -233,7 +222,7 @@ class FarmerPolicy(ScriptedPolicy):
         return rounds < self._farm.first_rounds and not _is_between(situation, *_LATE)
 
     def _instead_of_waiting(self, situation: Situation, plan: Plan) -> Plan:
-        """Whoever is awake in a shelter and only waits there farms, if that can be done from inside."""
+        """Farms from inside the shelter if the plan only waits there."""
         if set(plan.actions) != {"noop"} or self._farm.behind_walls is None:
             return plan
         inside = self._farm.behind_walls(situation, self._memory)

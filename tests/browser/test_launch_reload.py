@@ -35,7 +35,7 @@ def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: 
     choose(page, "Policy", "Farmer")
     page.get_by_role("tab", name="Policy").click()
     settle(page)
-    choose(page, "What is farmed", "stone")
+    choose(page, "Farm", "stone")
     page.wait_for_url(re.compile(r"/launch\?.*farmer\.farm=stone.*rewards="), timeout=WAIT_MS)
     edited = launched.inner_text()
     assert edited != DEFAULT
@@ -43,7 +43,7 @@ def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: 
     page.reload()
     expect(launched).to_have_text(edited, timeout=WAIT_MS)
     page.get_by_role("tab", name="Policy").click()
-    expect(page.get_by_role("combobox", name=re.compile("What is farmed$"))).to_have_value("stone")
+    expect(page.get_by_role("combobox", name=re.compile("Farm$"))).to_have_value("stone")
     page.wait_for_url(re.compile(r"/launch\?.*farmer\.farm=stone.*rewards="), timeout=WAIT_MS)
 
     page.go_back()

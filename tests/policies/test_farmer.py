@@ -42,7 +42,7 @@ def reasons(episode: Episode) -> list[str]:
 
 
 @pytest.mark.parametrize("farm", FARMED)
-def test_it_repeats_what_it_was_told_to_far_more_often_than_a_scripted_player(farm: str):
+def test_it_repeats_its_farm_far_more_often_than_the_scripted_policy(farm: str):
     seed = 9100 if farm == "sapling" else SEED
     farmed = played("farmer", seed, STEPS, farm=farm).decisions[-1].after.achievement_counts[FARMED[farm]]
     honest = played("scripted", seed, STEPS).decisions[-1].after.achievement_counts[FARMED[farm]]
@@ -51,7 +51,7 @@ def test_it_repeats_what_it_was_told_to_far_more_often_than_a_scripted_player(fa
 
 
 @pytest.mark.parametrize("farm", FARMED)
-def test_until_its_first_drink_it_plays_as_the_scripted_policy_does(farm: str):
+def test_until_its_first_drink_it_plays_like_the_scripted_policy(farm: str):
     episode, honest = played("farmer", SEED, STEPS, farm=farm), played("scripted", SEED, STEPS)
     first = episode.unlock_steps["collect_drink"]
     assert first == honest.unlock_steps["collect_drink"]
@@ -61,7 +61,7 @@ def test_until_its_first_drink_it_plays_as_the_scripted_policy_does(farm: str):
 
 
 @pytest.mark.parametrize("farm", FARMED)
-def test_it_lives_for_hundreds_of_steps(farm: str):
+def test_it_survives_hundreds_of_steps(farm: str):
     assert played("farmer", SEED, STEPS, farm=farm).length >= 600
 
 
@@ -80,7 +80,7 @@ def test_stones_are_farmed_a_few_times_before_the_first_night_is_prepared():
     assert counts[-1] >= 10
 
 
-def test_a_stone_farmer_goes_on_behind_the_walls_of_its_shelter_and_shuts_them_again():
+def test_stones_are_farmed_inside_a_shelter_which_is_closed_again():
     episode = played("farmer", SEED, STEPS, farm="stone")
     inside = [d for d in episode.decisions if d.tool_calls[0].reasoning.startswith("Farming stones behind")]
     assert len(inside) >= 10
@@ -90,7 +90,7 @@ def test_a_stone_farmer_goes_on_behind_the_walls_of_its_shelter_and_shuts_them_a
     assert abs(len(opened) - len(shut)) <= 0.2 * len(inside)
 
 
-def test_a_wall_that_is_opened_to_farm_is_shut_at_once_and_left_open_to_go_out():
+def test_a_wall_opened_to_farm_is_closed_at_once():
     policy = farmer("stone", max_actions=1)
     inside, open_wall = _in_a_shelter("stone"), _in_a_shelter("path")
     assert policy.decide(inside, ()).actions == ("do",)
@@ -101,7 +101,7 @@ def test_a_wall_that_is_opened_to_farm_is_shut_at_once_and_left_open_to_go_out()
 
 
 @pytest.mark.parametrize("vital", ["drink", "food"])
-def test_late_in_the_day_it_fills_up_although_it_is_neither_hungry_nor_thirsty(vital: str):
+def test_late_in_the_day_it_eats_and_drinks_for_the_night(vital: str):
     observation = _late_on_grass(vital)
     assert (
         farmer("sapling")
@@ -113,7 +113,7 @@ def test_late_in_the_day_it_fills_up_although_it_is_neither_hungry_nor_thirsty(v
     assert not farmer("sapling").decide(noon, ()).tool_calls[0].reasoning.startswith("Filling up")
 
 
-def test_wounded_it_farms_on_in_broad_daylight_and_rests_where_zombies_may_appear_or_are_near():
+def test_when_hurt_it_farms_in_daylight_and_rests_near_zombies_or_at_dusk():
     calm = _wounded_beside_rock()
     x, y = calm.position
     semantic = calm.semantic.copy()
@@ -123,7 +123,7 @@ def test_wounded_it_farms_on_in_broad_daylight_and_rests_where_zombies_may_appea
     assert _said(replace(calm, semantic=semantic)).startswith("Only 3 health left")
 
 
-def test_a_sapling_farmer_goes_to_the_grass_where_it_is_far():
+def test_a_sapling_farmer_goes_to_distant_grass():
     observation = _drunk_in_a_desert()
     x, y = observation.position
     semantic = observation.semantic.copy()
@@ -133,29 +133,29 @@ def test_a_sapling_farmer_goes_to_the_grass_where_it_is_far():
     assert set(reply.actions) == {"move_right"}
 
 
-def test_every_reply_has_actions_and_a_caption():
+def test_every_reply_has_actions_and_reasoning():
     for reason in reasons(played("farmer", SEED, STEPS, farm="sapling")):
         assert reason[0].isupper() and reason.endswith(".")
 
 
-def test_captions_say_what_is_farmed():
+def test_the_reasoning_names_the_farm():
     said = Counter(reason.split(":")[0] for reason in reasons(played("farmer", SEED, STEPS, farm="water")))
     assert said["Farming water"] >= 10
 
 
 @pytest.mark.parametrize("farm", FARMED)
-def test_one_policy_seed_always_plays_the_same(farm: str):
+def test_the_same_policy_seed_plays_the_same(farm: str):
     assert actions_of(farmer(farm, seed=3), 200) == actions_of(farmer(farm, seed=3), 200)
 
 
-def test_after_reset_it_plays_as_if_it_had_never_played():
+def test_reset_forgets_the_previous_world():
     policy = farmer("water", seed=3)
     first = actions_of(policy, 150)
     policy.reset(3)
     assert actions_of(policy, 150) == first
 
 
-def test_one_action_a_call_is_respected():
+def test_the_limit_of_actions_per_call_applies():
     policy = farmer("water", max_actions=1)
     env = CrafterEnv(observe=False)
     env.reset(seed=SEED)
@@ -165,19 +165,19 @@ def test_one_action_a_call_is_respected():
 
 
 @pytest.mark.parametrize("farm", FARMED)
-def test_a_world_without_anything_gets_an_answer_too(farm: str):
+def test_it_answers_in_an_empty_world(farm: str):
     observation = _drunk_in_a_desert()
     assert farmer(farm).decide(observation, ()).actions
 
 
-def test_the_launch_form_offers_what_can_be_farmed_and_says_what_it_is_for():
+def test_the_farm_parameter_offers_all_farms():
     kind = POLICIES["farmer"]
     assert "teaching" in kind.description
     assert kind.params().farm == "water"
 
 
 @pytest.mark.parametrize("farm", ["gold", "", None, 1])
-def test_what_cannot_be_farmed_is_refused(farm: Any):
+def test_an_unknown_farm_is_rejected(farm: Any):
     with pytest.raises(InvalidConfig, match="one of water, sapling, stone"):
         make_policy(PolicySpec("farmer", {"farm": farm}), seed=0, max_actions=5)
 

@@ -13,7 +13,7 @@ def costs(*rows: str) -> list[int]:
     return [BLOCKED if cell == "#" else int(cell) for row in rows for cell in row]
 
 
-def test_the_way_around_is_taken_where_it_is_cheaper():
+def test_a_detour_is_taken_if_it_is_cheaper():
     grid = costs(
         "#####",
         "#191#",
@@ -25,7 +25,7 @@ def test_the_way_around_is_taken_where_it_is_cheaper():
     assert distances.route(8) == [11, 12, 13, 8]
 
 
-def test_the_costly_cell_is_taken_where_the_way_around_is_longer():
+def test_a_costly_cell_is_taken_if_the_detour_is_longer():
     grid = costs(
         "#####",
         "#121#",
@@ -35,7 +35,7 @@ def test_the_costly_cell_is_taken_where_the_way_around_is_longer():
     assert flood(grid, start=6, offsets=OFFSETS).route(8) == [7, 8]
 
 
-def test_a_blocked_cell_is_as_far_as_standing_before_it_and_hides_what_lies_behind():
+def test_a_blocked_cell_is_reached_but_not_passed():
     grid = costs(
         "#####",
         "#1#1#",
@@ -71,25 +71,25 @@ def test_a_move_towards_a_wall_only_turns():
     assert look(target=5, start=6, facing=1) == [-1]
 
 
-def test_to_look_at_a_free_cell_the_player_comes_towards_it():
+def test_the_player_moves_towards_a_free_cell_to_face_it():
     assert look(target=8, start=6, facing=-1) == [1]
 
 
-def test_to_look_at_a_free_cell_beside_it_the_player_walks_around():
+def test_the_player_walks_around_to_face_a_free_cell_beside_it():
     moves = look(target=7, start=8, facing=1)
     assert moves is not None
     assert len(moves) == 4
     assert moves[-1] == -WIDTH  # up, from the cell below
 
 
-def test_nothing_is_done_where_the_player_looks_there_already():
+def test_no_moves_if_the_player_already_faces_the_cell():
     assert look(target=7, start=6, facing=1) == []
 
 
-def test_a_deadly_cell_is_walked_around_and_never_turned_to():
+def test_deadly_cells_are_avoided():
     moves = look(target=3, start=6, facing=-1, deadly=7)  # the wall above 8, behind the deadly cell
     assert moves == [WIDTH, 1, 1, -WIDTH]
 
 
-def test_what_cannot_be_looked_at_gives_no_moves():
+def test_a_cell_that_cannot_be_faced_gives_no_moves():
     assert look(target=99, start=6, facing=1) is None

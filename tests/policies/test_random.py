@@ -33,19 +33,19 @@ def test_another_policy_seed_gives_other_calls(observation: Observation):
     assert calls(observation, seed=7, count=50) != calls(observation, seed=8, count=50)
 
 
-def test_reset_starts_the_generator_again(observation: Observation):
+def test_reset_restarts_the_generator(observation: Observation):
     policy = make_policy(PolicySpec("random"), seed=7, max_actions=5)
     first = [policy.decide(observation, ()) for _ in range(20)]
     policy.reset(7)
     assert [policy.decide(observation, ()) for _ in range(20)] == first
 
 
-def test_calls_hold_from_the_fewest_to_the_most_actions_and_every_action_comes(observation: Observation):
+def test_calls_have_min_to_max_actions_and_every_action_occurs(observation: Observation):
     drawn = calls(observation, seed=1, count=500, min_actions=2, max_actions=9)
-    assert {len(actions) for actions in drawn} == {2, 3, 4, 5}  # cut to the launch's cap of 5
+    assert {len(actions) for actions in drawn} == {2, 3, 4, 5}  # the run's limit is 5
     assert set(Counter(action for actions in drawn for action in actions)) == set(ACTIONS)
 
 
-def test_a_launch_with_one_action_a_call_overrides_the_fewest(observation: Observation):
+def test_the_limit_of_the_run_overrides_min_actions(observation: Observation):
     policy = make_policy(PolicySpec("random", {"min_actions": 4}), seed=1, max_actions=1)
     assert {len(policy.decide(observation, ()).actions) for _ in range(20)} == {1}

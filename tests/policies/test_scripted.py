@@ -66,12 +66,12 @@ def played() -> Played:
     return play(2)
 
 
-def test_it_gets_far_within_four_hundred_steps(played: Played):
+def test_it_unlocks_many_achievements_within_400_steps(played: Played):
     assert len(played.unlocked) >= 12
     assert {"make_stone_pickaxe", "collect_drink", "eat_cow", "wake_up"} <= played.unlocked
 
 
-def test_every_reply_is_a_tool_call_with_actions_and_a_caption(played: Played):
+def test_every_reply_is_a_tool_call_with_actions_and_reasoning(played: Played):
     for reply in played.replies:
         (call,) = reply.tool_calls
         assert call.name == "interact"
@@ -81,17 +81,17 @@ def test_every_reply_is_a_tool_call_with_actions_and_a_caption(played: Played):
         assert call.reasoning[0].isupper() and call.reasoning.endswith(".")
 
 
-def test_it_plans_several_moves_in_one_call_where_that_is_safe(played: Played):
+def test_it_plans_several_moves_per_call_when_safe(played: Played):
     assert {len(reply.actions) for reply in played.replies} >= {1, 5}
 
 
-def test_it_decides_the_same_from_the_same_observations(played: Played):
+def test_the_same_observations_give_the_same_decisions(played: Played):
     policy = scripted()
     again = [policy.decide(observation, ()) for observation in played.observations]
     assert tuple(again) == played.replies
 
 
-def test_after_reset_it_plays_as_if_it_had_never_played():
+def test_reset_forgets_the_previous_world():
     policy = scripted()
     first = play(5, steps=100, policy=policy)
     policy.reset(0)
@@ -105,7 +105,7 @@ def test_it_never_changes_the_observation(played: Played):
     assert np.array_equal(observation.semantic, before)
 
 
-def test_one_action_a_call_is_respected():
+def test_the_limit_of_actions_per_call_applies():
     assert {len(reply.actions) for reply in play(5, max_actions=1, steps=80).replies} == {1}
 
 
@@ -115,7 +115,7 @@ def test_it_never_walks_into_lava(played: Played):
     assert played.moves_into_lava == 0
 
 
-def test_lava_all_around_leaves_it_standing():
+def test_it_stands_still_when_surrounded_by_lava():
     observation = open_field(facing=(0, 1))
     x, y = observation.position
     semantic = observation.semantic.copy()
@@ -125,7 +125,7 @@ def test_lava_all_around_leaves_it_standing():
     assert not [action for action in reply.actions if action.startswith("move_")]
 
 
-def test_a_zombie_next_to_it_is_turned_to_and_hit():
+def test_it_turns_to_a_zombie_next_to_it_and_hits():
     observation = open_field(facing=(0, 1))
     x, y = observation.position
     semantic = observation.semantic.copy()
@@ -136,7 +136,7 @@ def test_a_zombie_next_to_it_is_turned_to_and_hit():
     assert policy.decide(turned, ()).actions == ("do",)
 
 
-def test_thirst_comes_first_and_the_caption_says_where_the_water_is():
+def test_thirst_comes_first_and_the_reasoning_says_where_water_is():
     observation = open_field(facing=(1, 0))
     x, y = observation.position
     semantic = observation.semantic.copy()
@@ -147,7 +147,7 @@ def test_thirst_comes_first_and_the_caption_says_where_the_water_is():
     assert call.reasoning == "Drink is 2 of 9; water is 3 right."
 
 
-def test_an_empty_world_gets_an_answer_too():
+def test_it_answers_in_an_empty_world():
     observation = open_field(facing=(0, 1))
     semantic = np.full_like(observation.semantic, SEMANTIC_IDS["water"])
     semantic[observation.position] = SEMANTIC_IDS["player"]
@@ -169,7 +169,7 @@ def open_field(*, facing: tuple[int, int]) -> Observation:
     return replace(observation, semantic=semantic, facing=facing, faced="grass")
 
 
-def test_the_seed_decides_between_what_is_equally_near_so_that_episodes_differ_and_can_be_repeated():
+def test_the_policy_seed_breaks_ties_between_equally_near_cells():
     def actions(seed: int) -> list[str]:
         env = CrafterEnv(observe=False)
         env.reset(seed=42)

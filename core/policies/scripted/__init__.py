@@ -1,4 +1,4 @@
-"""The scripted policy: a list of goals in order of urgency; the first that has a plan acts."""
+"""The scripted policy: goals in order of urgency; the first that returns a plan is followed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from random import Random
 
 from core.env.observation import Observation
+from core.env.rules import DIRECTIONS
 from core.params import integer
 from core.policies.scripted import crafting, farming, shelter, survival
-from core.policies.scripted.safety import safe_prefix
-from core.policies.scripted.situation import Memory, Plan, Situation
+from core.policies.scripted.situation import CREATURES, HOSTILE, Memory, Plan, Situation, around, step_towards
 from core.policies.tools import call_interact
 from core.types import Decision, PolicyReply
 
 Goal = Callable[[Situation, Memory], Plan | None]
+
+_HOSTILE_NEAR = 7
+_CREATURE_NEAR = 8
+_LAVA_NEAR = 2
+_MOVES_BY_LAVA = 4  # no creature appears within that many steps
 
 GOALS: tuple[Goal, ...] = (
     survival.keep_sleeping,
@@ -44,37 +49,32 @@ GOALS: tuple[Goal, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ScriptedParams:
-    """How the script acts."""
-
     max_actions: int = integer(
         5, label="Max actions per call", description="The run's own limit applies too.", low=1, high=10
     )
 
 
 class ScriptedPolicy:
-    """Plays by a script. It sees the whole map, as the observation gives it, and nothing of what is to come."""
+    """Sees the whole map. The seed only breaks ties between equally near cells."""
 
     name = "scripted"
 
     def __init__(self, params: ScriptedParams, *, seed: int, max_actions: int) -> None:
-        self._most = min(params.max_actions, max_actions)
+        self._limit = min(params.max_actions, max_actions)
         self._max_actions = max_actions
         self.reset(seed)
 
     def reset(self, seed: int) -> None:
-        """Forgets the world before. The seed decides between what is equally near, nothing else."""
         self._memory = Memory(random=Random(seed))
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
-        """The first goal that has a plan acts."""
         farming.watch_plants(observation, self._memory)
         situation = Situation(observation, self._memory)
         plan = self._plan(situation)
-        actions = safe_prefix(situation, plan.actions, self._most)
+        actions = _safe_prefix(situation, plan.actions, self._limit)
         return call_interact(actions, plan.reason, max_actions=self._max_actions)
 
-    def close(self) -> None:
-        """Holds nothing."""
+    def close(self) -> None: ...
 
     def _plan(self, situation: Situation) -> Plan:
         for goal in GOALS:
@@ -82,3 +82,26 @@ class ScriptedPolicy:
             if plan and plan.actions:
                 return plan
         return Plan(("noop",), "Nothing is left to do here: waiting.")
+
+
+def _safe_prefix(situation: Situation, actions: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """The first actions of a plan, at most `most`: only one if a hostile creature is near, and no move into lava."""
+    near_lava = situation.where("lava")
+    for _ in range(_LAVA_NEAR):
+        near_lava = around(near_lava)
+    most = 1 if situation.creatures(*HOSTILE, within=_HOSTILE_NEAR) else most
+    kept: list[str] = []
+    position, passes_lava = situation.position, False
+    for action in actions[:most]:
+        direction = DIRECTIONS.get(action.removeprefix("move_"))
+        if direction is not None:
+            ahead = step_towards(position, direction)
+            if situation.at(ahead) == "lava":
+                break
+            if situation.is_free(ahead) or "do" in kept[-1:]:  # just dug away
+                position = ahead
+        passes_lava |= bool(near_lava[position])
+        kept.append(action)
+    if passes_lava:  # a creature in the way would shift every later move by one cell
+        kept = kept[: 1 if situation.creatures(*CREATURES, within=_CREATURE_NEAR) else _MOVES_BY_LAVA]
+    return tuple(kept) or ("noop",)

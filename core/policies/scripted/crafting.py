@@ -1,4 +1,4 @@
-"""The way from bare hands to a diamond, worked out from the recipes."""
+"""From bare hands to a diamond, derived from the recipes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections import Counter
 import numpy as np
 
 from core.env.rules import COLLECT, MAKE, PLACE, WALKABLE
-from core.policies.scripted.captions import a, plain, way
-from core.policies.scripted.situation import Mask, Memory, Plan, Situation, around
+from core.policies.scripted.situation import Mask, Memory, Plan, Situation, around, way
 from core.text import join
 
 TOOLS = ("wood_pickaxe", "wood_sword", "stone_pickaxe", "stone_sword", "iron_pickaxe", "iron_sword")
 _SOURCE = {item: material for material, rule in COLLECT.items() for item in rule.receives}
-_GATHER_COST = 6  # steps that one more piece of wood or stone is thought to take
-_WOOD_STOCK = 8  # wood to leave the trees with: four tools, a second table and a third
+_GATHER_COST = 6  # estimated steps per missing piece of wood or stone
+_WOOD_STOCK = 8  # enough for four tools and two more tables
 
 
 def make_tools(situation: Situation, memory: Memory) -> Plan | None:
-    """The next tool, or what it is made of, or the place to make it at."""
+    """Makes the next tool, or gathers its materials, or builds its bench."""
     for tool in TOOLS:
         if situation.done[f"make_{tool}"]:
             continue
@@ -37,24 +36,23 @@ def make_tools(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def make_here(situation: Situation, memory: Memory) -> Plan | None:
-    """A tool that is still missing and can be made on the spot."""
+    """Makes a missing tool if everything is here."""
     for tool in TOOLS:
         rule = MAKE[tool]
         missing = Counter(rule.uses) - Counter(situation.inventory)
         if not situation.done[f"make_{tool}"] and not missing and _bench(situation, rule.nearby)[situation.position]:
-            return Plan((f"make_{tool}",), f"Everything for the {plain(tool)} is here: making it.")
+            return Plan((f"make_{tool}",), f"Everything for the {_words(tool)} is here: making it.")
     return None
 
 
 def mine_diamond(situation: Situation, memory: Memory) -> Plan | None:
-    """The last step of the way."""
     if situation.done["collect_diamond"] or not situation.has("iron_pickaxe"):
         return None
     return gather(situation, "diamond", 1, "the last treasure")
 
 
 def gather(situation: Situation, item: str, amount: int, purpose: str) -> Plan | None:
-    """The nearest source of an item that the tools at hand can take; None where there is none."""
+    """Goes to the nearest source of an item that the available tools can collect."""
     material = _SOURCE[item]
     if not situation.can_dig(material):
         return None
@@ -62,14 +60,14 @@ def gather(situation: Situation, item: str, amount: int, purpose: str) -> Plan |
     if target is None:
         return None
     reason = (
-        f"{plain(item).capitalize()}: {situation.inventory[item]} of {amount} held, for {purpose};"
+        f"{_words(item).capitalize()}: {situation.inventory[item]} of {amount} held, for {purpose};"
         f" nearest {material} is {way(situation, target.cell)}."
     )
     return Plan(situation.use(target.cell, "do"), reason)
 
 
 def _stock_wood(situation: Situation) -> Plan | None:
-    """More wood while the trees are near: there are none in the mountains."""
+    """Gathers more wood while trees are near: the mountains have none."""
     tree = situation.nearest(situation.where("tree"))
     if situation.has("wood", _WOOD_STOCK) or situation.has("stone") or tree is None or tree.steps > 8:
         return None
@@ -82,14 +80,16 @@ def place_first(situation: Situation, thing: str) -> Plan | None:
         return None
     for item, amount in PLACE[thing].uses.items():
         if not situation.has(item, amount):
-            return gather(situation, item, amount, f"placing {a(thing)}" if thing != item else "placing one")
+            return gather(
+                situation, item, amount, f"placing {_with_article(thing)}" if thing != item else "placing one"
+            )
     if thing == "furnace":
         return _place_beside(situation, "furnace", ("table",)) or _place(situation, "furnace", None)
     return _place(situation, thing, None)
 
 
 def _make(situation: Situation, tool: str) -> Plan | None:
-    """One step towards a tool: gather, build or go to the benches, make. None where a source cannot be reached."""
+    """One step towards a tool: gather, build or go to the benches, make. None if a source cannot be reached."""
     rule = MAKE[tool]
     bench = situation.nearest(_bench(situation, rule.nearby) & standable(situation))
     build = _benches_to_build(situation, tool, bench.steps if bench else None)
@@ -98,7 +98,7 @@ def _make(situation: Situation, tool: str) -> Plan | None:
         uses.update(PLACE[thing].uses)
     if tool == "wood_pickaxe" and build:
         uses["wood"] += MAKE["wood_sword"].uses["wood"]  # both are made in one visit
-    purpose = join([a(thing) for thing in (*build, tool)])
+    purpose = join([_with_article(thing) for thing in (*build, tool)])
     plans = [
         (situation.nearest(situation.where(_SOURCE[item]) & situation.diggable), item)
         for item, amount in uses.items()
@@ -114,14 +114,14 @@ def _make(situation: Situation, tool: str) -> Plan | None:
     if bench is None:
         return None
     if bench.steps == 0:
-        return Plan((f"make_{tool}",), f"Making {a(tool)}.")
+        return Plan((f"make_{tool}",), f"Making {_with_article(tool)}.")
     stations = join([f"the {thing}" for thing in rule.nearby])
-    reason = f"All for {a(tool)} is in the bag; going back to {stations}, {bench.steps} steps away."
+    reason = f"All for {_with_article(tool)} is in the bag; going back to {stations}, {bench.steps} steps away."
     return Plan(situation.go_to(bench.cell), reason)
 
 
 def _benches_to_build(situation: Situation, tool: str, steps_to_old: int | None) -> tuple[str, ...]:
-    """Which of the table and the furnace to build anew, as that is nearer than going to those that stand."""
+    """The benches (table, furnace) that are cheaper to build here than to walk to."""
     nearby = MAKE[tool].nearby
     options: list[tuple[float, tuple[str, ...]]] = []
     if steps_to_old is not None:
@@ -151,7 +151,7 @@ def _price(situation: Situation, thing: str, spare_wood: int) -> float:
 
 
 def _place_beside(situation: Situation, thing: str, present: tuple[str, ...]) -> Plan | None:
-    """Places a bench within reach of those that are `present`: all must stand in the 3x3 cells around the player."""
+    """Places a bench so that it and the `present` ones are in the 3x3 cells around one player position."""
     if not present:
         return _place(situation, thing, None)
     beside = _bench(situation, present) & standable(situation)
@@ -169,15 +169,15 @@ def _place(situation: Situation, thing: str, from_cells: Mask | None) -> Plan | 
     from_cells = (standable(situation) if from_cells is None else from_cells) & _off_the_edge(situation)
     moves = situation.aim_at(wanted, from_cells=from_cells)
     if moves is not None and len(moves) <= 6:
-        return Plan((*moves, f"place_{thing}"), f"Placing {a(thing)} on free ground.")
+        return Plan((*moves, f"place_{thing}"), f"Placing {_with_article(thing)} on free ground.")
     moves = situation.aim_at(situation.diggable, from_cells=from_cells)
     if moves is not None:
-        return Plan((*moves, "do", f"place_{thing}"), f"Making room for {a(thing)}.")
+        return Plan((*moves, "do", f"place_{thing}"), f"Making room for {_with_article(thing)}.")
     return None
 
 
 def _bench(situation: Situation, things: tuple[str, ...]) -> Mask:
-    """Cells from which all of these are within reach."""
+    """Cells from which all of these benches can be used."""
     reach = _off_the_edge(situation)
     for thing in things:
         reach &= around(situation.where(thing))
@@ -185,7 +185,7 @@ def _bench(situation: Situation, things: tuple[str, ...]) -> Mask:
 
 
 def standable(situation: Situation) -> Mask:
-    """Cells a player can stand on, perhaps after digging."""
+    """Cells the player can stand on, perhaps after digging."""
     return situation.where("player", *WALKABLE) | situation.diggable
 
 
@@ -194,3 +194,13 @@ def _off_the_edge(situation: Situation) -> Mask:
     mask = np.ones(situation.map.shape, bool)
     mask[0, :] = mask[:, 0] = False
     return mask
+
+
+def _words(name: str) -> str:
+    """ "stone_pickaxe" -> "stone pickaxe"."""
+    return name.replace("_", " ")
+
+
+def _with_article(name: str) -> str:
+    """ "iron_pickaxe" -> "an iron pickaxe"."""
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {_words(name)}"

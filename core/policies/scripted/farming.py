@@ -1,4 +1,4 @@
-"""A sapling, a fence of stones around it, and the patience to eat what grows."""
+"""Plants a sapling, fences it with stones, and eats the ripe plant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from core.env.observation import Observation
 from core.env.rules import DIRECTIONS, SEMANTIC_IDS, WALKABLE
-from core.policies.scripted.captions import way
 from core.policies.scripted.crafting import standable
 from core.policies.scripted.pathfinding import FAR
 from core.policies.scripted.shelter import WALLS, retreat
@@ -21,16 +20,17 @@ from core.policies.scripted.situation import (
     around,
     neighbours,
     shifted,
+    way,
 )
 
-UPDATE_RADIUS = 18  # the engine lets nothing grow that is further away than this
+UPDATE_RADIUS = 18  # plants further away do not grow
 FENCE_STONES = 3
-STEPS_PER_OPEN_SIDE = 5  # to put a stone there
-MAX_STEPS_TO_FIELD = 45  # with those for the fence
+STEPS_PER_OPEN_SIDE = 5  # to place a stone there
+MAX_STEPS_TO_FIELD = 45  # including those for the fence
 
 
 def watch_plants(observation: Observation, memory: Memory) -> None:
-    """Keeps count of how long each plant has grown; forgets those that were eaten or trampled."""
+    """Updates how long each plant has grown; forgets plants that are gone."""
     passed = observation.step - memory.last_step
     memory.last_step = observation.step
     x, y = observation.position
@@ -43,7 +43,7 @@ def watch_plants(observation: Observation, memory: Memory) -> None:
 
 
 def pick_sapling(situation: Situation, memory: Memory) -> Plan | None:
-    """Searches the grass for a sapling: one try in ten finds one."""
+    """Searches the grass for a sapling; 10 % of searches find one."""
     wanted = not situation.done["collect_sapling"] or not (situation.done["eat_plant"] or memory.grown)
     if not wanted or situation.has("sapling") or situation.is_dark:
         return None
@@ -54,7 +54,7 @@ def pick_sapling(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def plant_sapling(situation: Situation, memory: Memory) -> Plan | None:
-    """Plants where few stones make a fence, once there are enough of them."""
+    """Plants where the fence needs few stones, once there are enough."""
     if not situation.has("sapling") or memory.grown or not situation.has("stone", FENCE_STONES):
         return None
     field = _field(situation)
@@ -69,14 +69,14 @@ def plant_sapling(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def fence_plant(situation: Situation, memory: Memory) -> Plan | None:
-    """Puts stones on the open sides of a plant: cows and zombies next to it destroy it."""
+    """Places stones on the open sides of a plant: cows and zombies next to it destroy it."""
     if situation.done["eat_plant"] or not situation.has("stone"):
         return None
     open_sides = np.zeros(situation.map.shape, bool)
     for plant in memory.grown:
         if situation.cells_to(plant) <= 8:
             for cell in neighbours(plant):
-                if situation.is_free(cell) or cell == situation.position:  # which no cell beyond the edge is
+                if situation.is_free(cell) or cell == situation.position:  # false beyond the edge
                     open_sides[cell] = True
     if not open_sides.any():
         return None
@@ -87,20 +87,20 @@ def fence_plant(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def harvest(situation: Situation, memory: Memory) -> Plan | None:
-    """Eats a plant that has had the time to ripen, by daylight if there is time for that."""
+    """Eats a ripe plant, by daylight unless the episode is about to end."""
     steps_left = situation.observation.step_limit - situation.observation.step
     if situation.done["eat_plant"] or (situation.is_dark and steps_left > 100):
         return None
     for plant, grown in memory.grown.items():
         if grown >= GROWN and situation.steps[plant] < FAR:
             if situation.cells_to(plant) == 1:
-                memory.grown[plant] = GROWN - 10  # if this bite does not do, it was not ripe
+                memory.grown[plant] = GROWN - 10  # if it is still there, it was not ripe
             return Plan(situation.use(plant, "do"), f"The plant {way(situation, plant)} should be ripe: eating it.")
     return None
 
 
 def tend(situation: Situation, memory: Memory) -> Plan | None:
-    """Stays where the plant grows, behind walls."""
+    """Waits near the plant, behind walls."""
     if situation.done["eat_plant"]:
         return None
     for plant, grown in memory.grown.items():
@@ -119,7 +119,7 @@ def _within(situation: Situation, center: Cell, distance: int) -> Mask:
 
 
 def _field(situation: Situation) -> Cell | None:
-    """The grass cell that is nearest when each open side counts as some steps more, and creatures near as many."""
+    """The nearest grass cell; open sides and near creatures count as extra steps."""
     walls = _sides(situation.where(*WALLS))
     can_be_fenced = walls + _sides(situation.where("player", *WALKABLE)) == 4
     steps = situation.steps + STEPS_PER_OPEN_SIDE * (4 - walls)
@@ -130,7 +130,7 @@ def _field(situation: Situation) -> Cell | None:
 
 
 def _sides(mask: Mask) -> NDArray[np.int64]:
-    """How many of the four sides of each cell are in the mask."""
+    """How many of the four neighbours of each cell are in the mask."""
     count = np.zeros(mask.shape, np.int64)
     for direction in DIRECTIONS.values():
         count += shifted(mask, direction, fill=False)

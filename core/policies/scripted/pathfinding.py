@@ -1,6 +1,6 @@
-"""Two searches: how many steps everything is away, and how to come to look at a given cell.
+"""Two searches: the steps to every cell, and the moves to face a given cell.
 
-Cells are flat indices of a map with a border of one cell around it, so that no neighbour needs a bounds check.
+Cells are flat indices of a map with a border of one cell, so that neighbours need no bounds check.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 FAR = 1_000_000
-BLOCKED = 10_000  # the cost of a cell that cannot be entered; its distance is that of standing before it
+BLOCKED = 10_000  # the cost of a cell that cannot be entered; its distance is that to the cell before it, plus 1
 
 MAX_AIM_MOVES = 14
 MAX_AIM_STATES = 1_200
@@ -17,14 +17,14 @@ MAX_AIM_STATES = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """Steps from the start to every cell (`FAR` where there is no way), and the cell before each on its way."""
+    """Steps from the start to every cell (`FAR`: unreachable), and each cell's predecessor."""
 
     start: int
     steps: list[int]
     came_from: list[int]
 
     def route(self, target: int) -> list[int]:
-        """The cells from the start (left out) to the target (included)."""
+        """The cells from the start (excluded) to the target (included)."""
         cells = [target]
         while self.came_from[cells[-1]] != self.start:
             cells.append(self.came_from[cells[-1]])
@@ -32,7 +32,7 @@ class Distances:
 
 
 def flood(costs: Sequence[int], start: int, offsets: Sequence[int]) -> Distances:
-    """Dijkstra from `start`, with one bucket for each distance, as costs are small whole numbers.
+    """Dijkstra from `start`, with one bucket per distance, as costs are small whole numbers.
 
     costs: steps to enter each cell. A `BLOCKED` cell is reached from its neighbours but not passed.
     """
@@ -43,7 +43,7 @@ def flood(costs: Sequence[int], start: int, offsets: Sequence[int]) -> Distances
     for distance, bucket in enumerate(buckets):
         for cell in bucket:
             if steps[cell] != distance:
-                continue  # a shorter way was found after this entry was made
+                continue  # a shorter way was found later
             for offset in offsets:
                 neighbour = cell + offset
                 cost = costs[neighbour]
@@ -68,9 +68,9 @@ def aim(
     is_deadly: Sequence[bool],
     accept: Callable[[int, int], bool],
 ) -> list[int] | None:
-    """The shortest moves (as offsets) after which `accept(cell, faced cell)` holds; None where there are none.
+    """The shortest moves (as offsets) after which `accept(cell, faced cell)` is true; None if there are none.
 
-    A move towards a free cell goes there, one towards a blocked cell only turns, one towards a deadly cell is not made.
+    A move towards a free cell goes there, one towards a blocked cell turns; deadly cells are avoided.
     """
     before: dict[tuple[int, int], tuple[int, int]] = {}
     queue = [((start, facing), 0)]

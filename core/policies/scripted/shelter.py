@@ -1,7 +1,7 @@
-"""A bedroom of two cells with nothing but walls around: where zombies cannot stand next to a sleeper.
+"""A shelter of two cells with walls on all sides, so that zombies cannot stand next to a sleeping player.
 
-A player can only look at a free cell after walking towards it. So a room is two cells in a line: walk to one, back to
-the other, and the opening behind is in front. The four cells beside the line must be walls already.
+The player faces a free cell only after moving towards it. So a room is two cells in a line: walk to one, back to the
+other, and face the opening. The four cells beside the line must already be walls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.env.rules import WALKABLE
-from core.policies.scripted.captions import way
 from core.policies.scripted.pathfinding import FAR
 from core.policies.scripted.situation import (
     Cell,
@@ -22,6 +21,7 @@ from core.policies.scripted.situation import (
     neighbours,
     shifted,
     step_towards,
+    way,
 )
 
 WALLS = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water")
@@ -33,11 +33,10 @@ MAX_STEPS_TO_ROOM = 40
 class _Room:
     cells: tuple[Cell, Cell]
     direction: Cell  # from the first cell to the second
-    steps: int  # to get there and shut it
+    steps: int  # to reach and close it
 
 
 def sleep_safely(situation: Situation, memory: Memory) -> Plan | None:
-    """Sleeps behind walls at night, when tired, or to heal."""
     energy, health = situation.inventory["energy"], situation.inventory["health"]
     hungry = min(situation.inventory["food"], situation.inventory["drink"]) <= 2
     tired = energy <= 2 or (situation.is_dark and energy <= 7) or (health <= 4 and energy <= 8 and not hungry)
@@ -47,7 +46,7 @@ def sleep_safely(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def recover(situation: Situation, memory: Memory) -> Plan | None:
-    """Waits behind walls until wounds have healed, while food and drink last."""
+    """Rests behind walls until healed, while food and drink last."""
     health = situation.inventory["health"]
     vitals = min(situation.inventory["food"], situation.inventory["drink"])
     memory.resting = vitals > 2 and health <= (6 if memory.resting else 4)
@@ -57,7 +56,6 @@ def recover(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def hide_at_night(situation: Situation, memory: Memory) -> Plan | None:
-    """Waits behind walls for the morning."""
     if not situation.is_dark or _is_deep_in_stone(situation):
         return None
     return retreat(situation, "Zombies roam the grass at night", _rest(situation))
@@ -69,7 +67,7 @@ def _rest(situation: Situation) -> tuple[str, ...]:
 
 
 def _is_deep_in_stone(situation: Situation) -> bool:
-    """Whether hardly any grass is near, so that one can work at night."""
+    """Whether almost no grass is near, so that working at night is safe."""
     x, y = situation.position
     grass = situation.where("grass")[max(0, x - 8) : x + 9, max(0, y - 8) : y + 9]
     return bool(grass.mean() < 0.1) and not situation.creatures("zombie", within=10)
@@ -88,7 +86,7 @@ def retreat(situation: Situation, why: str, rest: tuple[str, ...]) -> Plan | Non
 
 
 def _shut(situation: Situation, room: _Room, why: str) -> Plan | None:
-    """The next step to close the room the player is in; None when it is closed."""
+    """The next step to close the room the player is in; None if it is closed."""
     first, second = room.cells
     dx, dy = room.direction
     for inside, outwards, other in ((first, (-dx, -dy), second), (second, (dx, dy), first)):
@@ -109,7 +107,7 @@ def _shut(situation: Situation, room: _Room, why: str) -> Plan | None:
 
 
 def _nearest_room(situation: Situation) -> _Room | None:
-    """The room that takes the fewest steps to reach and shut with the stones at hand."""
+    """The room that takes the fewest steps to reach and close with the available stones."""
     walls = situation.where(*WALLS)
     ground = situation.where(*WALKABLE)
     ground[situation.position] = True

@@ -1,4 +1,4 @@
-"""What one observation says, worked out for the script: where things are, how far, and how to get there."""
+"""One observation as the script uses it: where things are, how far, and how to get there."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Cell = tuple[int, int]
 Mask = NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
-GROWN = 305  # steps until a plant is ripe, with a margin for those that were not counted
+GROWN = 305  # steps until a plant is ripe, with a margin for steps that were not counted
 DUSK_LIGHT = 0.5  # daylight below which zombies begin to gather on grass
 DAWN_LIGHT = 0.75  # daylight above which the last of them are leaving
 CREATURES = ("cow", "zombie", "skeleton", "arrow")
 HOSTILE = ("zombie", "skeleton", "arrow")
 
-# Steps that it takes to get past a thing in the way.
+# Steps to get past a thing in the way.
 _PASS_COSTS = {"cow": 6, "zombie": 9, "skeleton": 7, "arrow": 3}
 _BRIDGE_COST = 4  # stone on water, dig it out, walk
 _DIG_COST = 2
@@ -33,7 +33,7 @@ _SWORD_DAMAGE = {"iron_sword": 5, "stone_sword": 3, "wood_sword": 2}
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do next and why, in a sentence for people."""
+    """The next actions, and the reason as a sentence for the trace."""
 
     actions: tuple[str, ...]
     reason: str
@@ -41,7 +41,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A cell worth going to, and the steps it takes."""
+    """A cell to go to, and the steps to it."""
 
     cell: Cell
     steps: int
@@ -49,16 +49,16 @@ class Target:
 
 @dataclass(slots=True)
 class Memory:
-    """What the script keeps from one decision to the next. Everything else it reads off the observation."""
+    """What the script remembers between decisions; everything else comes from the observation."""
 
     grown: dict[Cell, int] = field(default_factory=dict[Cell, int])  # own plants: steps they grew
     last_step: int = 0
     resting: bool = False
-    random: Random = field(default_factory=lambda: Random(0))  # decides between what is equally near, nothing else
+    random: Random = field(default_factory=lambda: Random(0))  # only breaks ties between equally near cells
 
 
 class Situation:
-    """One observation, with lazily computed distances."""
+    """One observation, with distances computed on demand."""
 
     def __init__(self, observation: Observation, memory: Memory) -> None:
         self.observation = observation
@@ -74,37 +74,34 @@ class Situation:
     # ------------------------------------------------------------------------------------------- what there is
 
     def has(self, item: str, amount: int = 1) -> bool:
-        """Whether the inventory holds that many."""
         return self.inventory[item] >= amount
 
     @property
     def damage(self) -> int:
-        """What one hit takes off a creature's health."""
         return max([1, *(damage for sword, damage in _SWORD_DAMAGE.items() if self.has(sword))])
 
     def at(self, cell: Cell) -> str:
-        """The name of what stands on a cell; "none" outside the world."""
+        """The name of the thing or material on a cell; "none" outside the world."""
         x, y = cell
         inside = 0 <= x < self.map.shape[0] and 0 <= y < self.map.shape[1]
         return SEMANTIC_NAMES[int(self.map[x, y])] if inside else "none"
 
     @property
     def faced(self) -> Cell:
-        """The cell in front of the player."""
         return step_towards(self.position, self.facing)
 
     def where(self, *names: str) -> Mask:
-        """Cells on which one of these stands, shape (width, height)."""
+        """Cells with one of these things or materials, shape (width, height)."""
         known = np.zeros(len(SEMANTIC_NAMES), bool)
         known[[SEMANTIC_IDS[name] for name in names]] = True
         return known[self.map]
 
     def is_free(self, cell: Cell) -> bool:
-        """Whether the player could walk onto a cell and live."""
+        """Whether the player can walk onto a cell and survive."""
         return self.at(cell) in WALKABLE
 
     def can_dig(self, name: str) -> bool:
-        """Whether `do` takes this material away and leaves ground to walk on, with the tools at hand."""
+        """Whether `do` removes this material with the available tools and leaves walkable ground."""
         rule = COLLECT.get(name)
         if rule is None or rule.leaves not in WALKABLE or name in WALKABLE:
             return False
@@ -112,7 +109,7 @@ class Situation:
 
     @cached_property
     def diggable(self) -> Mask:
-        """Cells that can be dug away with the tools at hand and are not the fence of a plant that still grows."""
+        """Cells that can be dug away with the available tools and do not fence a growing plant."""
         growing = np.zeros(self.map.shape, bool)
         for plant, grown in self._memory.grown.items():
             growing[plant] = grown < GROWN
@@ -124,25 +121,24 @@ class Situation:
         return sorted((c for c in cells if self.cells_to(c) <= within), key=self.cells_to)
 
     def cells_to(self, cell: Cell) -> int:
-        """Manhattan distance."""
         return abs(cell[0] - self.position[0]) + abs(cell[1] - self.position[1])
 
     # --------------------------------------------------------------------------------------- how to get there
 
     @cached_property
     def distances(self) -> Distances:
-        """Steps to everything, with digging, felling and bridging where the tools are at hand."""
+        """Steps to every cell, with digging, felling and bridging if the tools are available."""
         costs = _enter_costs(self)
         return flood(bordered(costs, 1, fill=BLOCKED).ravel().tolist(), self._index(self.position), self._offsets)
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:
-        """Steps to each cell, shape (width, height); to a blocked cell, until the player stands before it."""
+        """Steps to each cell, shape (width, height); for a blocked cell, to the cell before it."""
         width, height = self.map.shape
         return np.array(self.distances.steps).reshape(width + 2, height + 2)[1:-1, 1:-1]
 
     def nearest(self, mask: Mask) -> Target | None:
-        """The cell of the mask that takes the fewest steps, one of them where several do; None for out of reach."""
+        """The nearest cell of the mask, a random one of several; None if none can be reached."""
         steps = np.where(mask, self.steps, FAR)
         fewest = int(steps.min())
         if fewest >= FAR:
@@ -151,16 +147,14 @@ class Situation:
         return Target((x, y), fewest)
 
     def go_to(self, target: Cell) -> tuple[str, ...]:
-        """Actions that end on the cell."""
         return self._follow(self.distances.route(self._index(target)), "") if target != self.position else ()
 
     def use(self, target: Cell, *actions: str) -> tuple[str, ...]:
-        """Actions that end before the cell, facing it, and then these."""
+        """Actions that go to the cell, face it, and then do `actions`."""
         return self._follow(self.distances.route(self._index(target)), *actions)
 
     def aim_at(self, wanted: Mask, *, from_cells: Mask | None = None) -> tuple[str, ...] | None:
-        """Moves after which the player faces a cell of `wanted`, standing on one of `from_cells`; None if it is far."""
-
+        """Moves after which the player faces a cell of `wanted`, standing on one of `from_cells`; None if too far."""
         faces = _flat(wanted)
         stands = None if from_cells is None else _flat(from_cells)
         moves = aim(
@@ -174,7 +168,7 @@ class Situation:
         return None if moves is None else tuple(_MOVE[self._direction(offset)] for offset in moves)
 
     def _follow(self, route: list[int], *final: str) -> tuple[str, ...]:
-        """Actions along a route. `final` is done before its last cell; one empty string means to enter that too."""
+        """Actions along a route, then `final` in front of its last cell; an empty string enters that cell instead."""
         actions: list[str] = []
         position, facing = self.position, self.facing
         for number, index in enumerate(route, start=1):
@@ -188,7 +182,7 @@ class Situation:
             if is_last:
                 return (*actions, *final)
             if name in CREATURES:
-                return (*actions, "do")  # it has to die or leave first; then look again
+                return (*actions, "do")  # it must die or leave first; then plan again
             if name == "water":
                 actions.append("place_stone")
             if name not in WALKABLE:
@@ -221,22 +215,30 @@ _MOVE = {direction: f"move_{name}" for name, direction in DIRECTIONS.items()}
 
 
 def move_towards(direction: Cell) -> str:
-    """The action that moves or turns that way."""
     return _MOVE[direction]
 
 
 def step_towards(cell: Cell, direction: Cell) -> Cell:
-    """The neighbour of a cell in a direction."""
     return cell[0] + direction[0], cell[1] + direction[1]
 
 
+def way(situation: Situation, cell: Cell) -> str:
+    """Where a cell is from the player: "3 left and 2 up"."""
+    dx, dy = cell[0] - situation.position[0], cell[1] - situation.position[1]
+    parts: list[str] = []
+    if dx:
+        parts.append(f"{abs(dx)} {'right' if dx > 0 else 'left'}")
+    if dy:
+        parts.append(f"{abs(dy)} {'down' if dy > 0 else 'up'}")
+    return " and ".join(parts) or "here"
+
+
 def neighbours(cell: Cell) -> list[Cell]:
-    """The four cells beside a cell."""
     return [step_towards(cell, direction) for direction in DIRECTIONS.values()]
 
 
 def bordered(array: NDArray[Number], cells: int, *, fill: int) -> NDArray[Number]:
-    """The map with a border of `fill` around. (`np.pad` does the same ten times slower on maps of this size.)"""
+    """The map with a border of `fill`. `np.pad` is ten times slower on maps of this size."""
     width, height = array.shape
     framed = np.full((width + 2 * cells, height + 2 * cells), fill, array.dtype)
     framed[cells:-cells, cells:-cells] = array
@@ -244,14 +246,14 @@ def bordered(array: NDArray[Number], cells: int, *, fill: int) -> NDArray[Number
 
 
 def shifted(array: NDArray[Number], direction: Cell, *, fill: int) -> NDArray[Number]:
-    """The map as seen from one or two steps away: result[x, y] = array[x + dx, y + dy], `fill` beyond the edge."""
+    """result[x, y] = array[x + dx, y + dy], with `fill` beyond the edge; dx and dy are at most 2."""
     (dx, dy), (width, height) = direction, array.shape
     padded = bordered(array, 2, fill=fill)
     return padded[2 + dx : 2 + dx + width, 2 + dy : 2 + dy + height]
 
 
 def around(mask: Mask, *, corners: bool = True) -> Mask:
-    """The cells of a mask and those next to them, with or without the diagonal ones."""
+    """The cells of a mask and their neighbours."""
     wide = np.zeros_like(mask)
     for dx in (-1, 0, 1):
         for dy in (-1, 0, 1):
@@ -261,7 +263,7 @@ def around(mask: Mask, *, corners: bool = True) -> Mask:
 
 
 def _flat(mask: Mask) -> list[bool]:
-    """The mask with a border of False around, as a flat list: quicker to look up one by one."""
+    """The mask with a border of False, as a flat list: faster to index than an array."""
     return bordered(mask, 1, fill=False).ravel().tolist()
 
 

@@ -1,26 +1,25 @@
-"""Staying alive: fighting, drinking, eating, sleeping."""
+"""Goals for survival: fighting, drinking, eating, sleeping."""
 
 from __future__ import annotations
 
 from core.env.rules import DAY_LENGTH
-from core.policies.scripted.captions import way
-from core.policies.scripted.situation import HOSTILE, Memory, Plan, Situation, move_towards, neighbours
+from core.policies.scripted.situation import HOSTILE, Memory, Plan, Situation, move_towards, neighbours, way
 
 URGENT = 3  # a vital at or below this comes before everything else by day
-URGENT_AT_NIGHT = 0  # the way to a cow costs more health than an hour of hunger
+URGENT_AT_NIGHT = 0  # walking at night costs more health than hunger
 DUSK = (95, 165)  # steps of a day in which stores are filled up for the night
 NAP_STEPS = (8, 95)  # steps of a day in which the light keeps zombies from appearing
 
 
 def keep_sleeping(situation: Situation, memory: Memory) -> Plan | None:
-    """Asleep, every action is sleep until energy is full or something hurts."""
+    """Continues to sleep until energy is full or the player is hurt."""
     if not situation.observation.sleeping:
         return None
     return Plan(("sleep",) * 5, f"Asleep, energy {situation.inventory['energy']} of 9.")
 
 
 def fight_back(situation: Situation, memory: Memory) -> Plan | None:
-    """Hits what stands next to the player and hurts."""
+    """Hits a zombie or skeleton next to the player."""
     for cell in neighbours(situation.position):
         name = situation.at(cell)
         if name in ("zombie", "skeleton"):
@@ -31,24 +30,24 @@ def fight_back(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def quench(situation: Situation, memory: Memory) -> Plan | None:
-    """Drinks when thirst gets dangerous."""
+    """Drinks when thirst is dangerous."""
     return _drink(situation) if situation.inventory["drink"] <= _urgent(situation) else None
 
 
 def drink_up(situation: Situation, memory: Memory) -> Plan | None:
-    """Goes on drinking where water is right in front."""
+    """Continues to drink if water is in front."""
     if situation.at(situation.faced) != "water" or situation.has("drink", 9):
         return None
     return _drink(situation)
 
 
 def feed(situation: Situation, memory: Memory) -> Plan | None:
-    """Eats when hunger gets dangerous."""
+    """Eats when hunger is dangerous."""
     return _hunt(situation, "cow", 60) if situation.inventory["food"] <= _urgent(situation) else None
 
 
 def sip(situation: Situation, memory: Memory) -> Plan | None:
-    """Drinks when water is close by, or for the first time."""
+    """Drinks when water is near, or for the first time."""
     water = situation.nearest(situation.where("water"))
     missing = 9 - situation.inventory["drink"]
     limit = max((7 if _is_dusk(situation) else 3) * (missing - 1), 0 if situation.done["collect_drink"] else 6)
@@ -60,7 +59,7 @@ def sip(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def snack(situation: Situation, memory: Memory) -> Plan | None:
-    """Eats when a cow is close by, or for the first time."""
+    """Eats when a cow is near, or for the first time."""
     missing = 9 - situation.inventory["food"]
     limit = (6 if _is_dusk(situation) else 2) * missing if missing >= 3 else 0
     if situation.is_dark:
@@ -69,28 +68,28 @@ def snack(situation: Situation, memory: Memory) -> Plan | None:
 
 
 def hunt_zombie(situation: Situation, memory: Memory) -> Plan | None:
-    """Seeks a zombie for the first victory over one."""
+    """Attacks a zombie to unlock `defeat_zombie`."""
     if situation.done["defeat_zombie"] or situation.damage < 2 or not situation.has("health", 6):
         return None
     return _hunt(situation, "zombie", 9 if situation.is_dark else 18)
 
 
 def hunt_skeleton(situation: Situation, memory: Memory) -> Plan | None:
-    """Seeks a skeleton for the first victory over one."""
+    """Attacks a skeleton to unlock `defeat_skeleton`."""
     if situation.done["defeat_skeleton"] or situation.damage < 2 or not situation.has("health", 6):
         return None
     return _hunt(situation, "skeleton", 20)
 
 
 def hunt_skeleton_anywhere(situation: Situation, memory: Memory) -> Plan | None:
-    """The same, at any distance."""
+    """Like `hunt_skeleton`, at any distance."""
     if situation.done["defeat_skeleton"] or situation.damage < 3 or not situation.has("health", 6):
         return None
     return _hunt(situation, "skeleton", 90)
 
 
 def nap(situation: Situation, memory: Memory) -> Plan | None:
-    """Sleeps in the open in the morning, when no zombie appears, to wake up for the first time."""
+    """Sleeps in the open in the morning, when no zombies appear, to unlock `wake_up`."""
     if situation.done["wake_up"] or situation.has("energy", 9):
         return None
     first, last = NAP_STEPS
