@@ -1,4 +1,4 @@
-"""Episode: one stored episode, replayed beside what explains it. Address: /episode?id=<id>&step=<frame>&tab=<tab>."""
+"""Episode: one stored episode with its player and tabs. URL: /episode?id=<id>&step=<frame>&tab=<tab>."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from pages.components.shared.state import stop_with, store
 
 
 def main() -> None:
-    """Draw the page."""
     inside_the_dashboard()
     summary = chosen_episode()
     try:
-        track = episode_data_of(store(), summary)
-        problem = follow_address(summary.id, track.frames)
-        show_header(summary, track.model)
+        data = episode_data_of(store(), summary)
+        problem = follow_address(summary.id, data.frames)
+        show_header(summary, data.model)
     except StoreError as error:
         stop_with("Cannot read this episode", error)
     if problem:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.text(problem)
             link_to_traces()
-    show_episode(summary, track)
+    show_episode(summary, data)
 
 
 main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import streamlit as st
@@ -19,6 +20,7 @@ from core.plan import LaunchPlan, checked_budget, checked_limits, make_run, pars
 from core.policies import POLICIES, checked_policy
 from core.rewards import checked
 from core.store import EpisodeFilter
+from core.text import plural
 from core.types import EnvConfig, EpisodeStatus, OnDone, Run
 from pages.components.browser.styles import launch_styles
 from pages.components.launch.estimate import estimate_notes, estimate_of, estimate_rows
@@ -31,12 +33,12 @@ from pages.components.launch.state import (
     PREFIX,
     REWARD_OF_LINK,
     begin,
+    clear_name_next_time,
     keep,
-    link_troubles,
-    name_is_used,
+    link_problems,
     show_link,
 )
-from pages.components.launch.throughput import longest_s, pace_of
+from pages.components.launch.throughput import longest_s, throughput_of
 from pages.components.rewards.form import reward_form
 from pages.components.rewards.reward_text import reward_in_words
 from pages.components.rewards.start import described, start_from_link, start_picker
@@ -46,13 +48,13 @@ from pages.components.text.escape import escape
 from pages.components.text.format import number, seconds
 
 _T = TypeVar("_T")
-_PACE_EPISODES = 20
+_MEASURED_EPISODES = 20
 _JUST_NOW = timedelta(minutes=2)
 
 
 @dataclass
 class _Check:
-    """Runs core's checks and shows what they find beside the part of the form that it is about."""
+    """Runs core's checks and shows each error beside its part of the form."""
 
     problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
@@ -66,7 +68,6 @@ class _Check:
 
 
 def main() -> None:
-    """Draw the page."""
     inside_the_dashboard()
     begin()
     if (linked := st.session_state.pop(REWARD_OF_LINK, None)) is not None:
@@ -90,7 +91,7 @@ def main() -> None:
         go = st.container(key="launch-go", gap="small")
     with left:
         st.title("Launch", anchor=False)
-        troubles_place = st.container()
+        link_place = st.container()
         seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Limits and world"])
     with limits_tab:
         place = st.container()
@@ -112,7 +113,7 @@ def main() -> None:
         reward_given = reward_form(LAUNCH)
         reward = check("Reward", reward_place, lambda: checked(reward_given, achievements=ACHIEVEMENTS, items=ITEMS))
     with seeds_tab:
-        make_missing_worlds = seed_gallery(env or EnvConfig())
+        generate_missing_worlds = seed_gallery(env or EnvConfig())
     with summary:
         plan = None
         if chosen.missing:
@@ -130,17 +131,20 @@ def main() -> None:
                 name=name.strip(),
                 budget=chosen.budget,
             )
-        run = check("Episodes", episodes_place, lambda: _run_of(plan)) if plan else None
+        run = None
+        if plan:
+            make = partial(make_run, plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+            run = check("Episodes", episodes_place, make)
         if plan and run:
             _show_summary(plan, run)
         _show_problems(check)
     with go:
         _launch_button(run)
-    with troubles_place:
-        for sentence in link_troubles(reward_given, chosen.spec):
+    with link_place:
+        for sentence in link_problems(reward_given, chosen.spec):
             st.warning(escape(sentence))
     show_link(reward_given, chosen.spec)
-    make_missing_worlds()
+    generate_missing_worlds()
 
 
 def _seeds_field(check: _Check) -> tuple[int, ...] | None:
@@ -171,7 +175,7 @@ def _reward_start() -> None:
     picker, lab = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with picker:
         name = start_picker(LAUNCH, saved)
-    lab.page_link("pages/lab.py", label="Try rewards on stored episodes: Lab →")
+    lab.page_link("pages/lab.py", label="Try on stored episodes: Lab →")
     if name:
         st.caption(escape(described(saved[name])))
 
@@ -180,23 +184,16 @@ def _too_small(env: EnvConfig) -> str:
     (width, height), (columns, rows) = env.area, local_grid(env.view)
     if width >= columns and height >= rows:
         return ""
-    return (
-        f"This world of {width} × {height} cells is smaller than the view, {columns} × {rows} "
-        "cells. Cells outside it are drawn gray."
-    )
-
-
-def _run_of(plan: LaunchPlan) -> Run:
-    return make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+    return f"World ({width} × {height} cells) smaller than the view ({columns} × {rows}): cells outside it are gray."
 
 
 def _show_summary(plan: LaunchPlan, run: Run) -> None:
     count = len(run.episodes)
     open_ended = plan.on_done is OnDone.RESET
-    seeds = f"{len(plan.seeds)} seed{'s' if len(plan.seeds) > 1 else ''} × {plan.episodes_per_seed}"
+    seeds = f"{plural(len(plan.seeds), 'seed')} × {plan.episodes_per_seed}"
     rows = [
         ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
-        ("Max steps", number(count * _most_steps(plan))),
+        ("Max steps", number(count * _max_steps(plan))),
         ("Max decisions", number(count * plan.limits.max_decisions)),
         ("Reward", reward_in_words(plan.reward)),
         ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
@@ -207,62 +204,57 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
     entries = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in rows)
     st.html(f'<div class="cs-summary">{entries}</div>')
     if estimated:
-        said, what_from = estimate_notes(plan, *estimated)
-        st.caption(said, help=what_from)
+        note, basis = estimate_notes(plan, *estimated)
+        st.caption(note, help=basis)
     duration, basis = _duration(plan, count)
-    st.caption(duration or "No time estimate yet.", help=basis)
+    st.caption(duration or "No time estimate yet", help=basis)
 
 
-def _most_steps(plan: LaunchPlan) -> int:
-    """Of one rollout: what its limits on steps and on decisions leave."""
+def _max_steps(plan: LaunchPlan) -> int:
+    """Of one rollout, by its limits on steps and on decisions."""
     return min(plan.limits.max_steps, plan.limits.max_decisions * plan.max_actions_per_call)
 
 
 def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
-    """How long it takes if all steps are used, and what that is said from."""
+    """An estimate of the duration (empty if unknown), and what it is based on."""
     label = POLICIES[plan.policy.name].label.lower()
     at_once = settings().max_workers
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
-    pace = pace_of(store().episodes.page(over, limit=_PACE_EPISODES).rows)
-    if pace is None:
-        return "", f"No {label} episode is stored yet. {at_once} run at once."
+    throughput = throughput_of(store().episodes.page(over, limit=_MEASURED_EPISODES).rows)
+    if throughput is None:
+        return "", f"No {label} episode is stored yet. Workers: {at_once}."
     longest = longest_s(
-        pace,
-        rollouts=rollouts,
-        max_steps=_most_steps(plan),
-        max_time_s=plan.limits.max_time_s,
-        at_once=at_once,
+        throughput, rollouts=rollouts, max_steps=_max_steps(plan), max_time_s=plan.limits.max_time_s, at_once=at_once
     )
-    last = f"the last {label} episode" if pace.episodes == 1 else f"the last {pace.episodes} {label} episodes"
     return (
-        f"Takes about {seconds(longest)} at the pace of {last}, if all steps are used.",
-        f"Their pace: {pace.seconds_per_step * 1000:.1f} ms a step. {at_once} run at once.",
+        f"Takes up to about {seconds(longest)}",
+        f"If all steps are used. From {plural(throughput.episodes, f'{label} episode')}: "
+        f"{throughput.seconds_per_step * 1000:.1f} ms per step. Workers: {at_once}.",
     )
 
 
 def _show_problems(check: _Check) -> None:
     for part, sentence in check.problems:
-        if part not in ("Seeds", "Episodes"):  # these are said right above, under their own fields
+        if part not in ("Seeds", "Episodes"):  # shown under their own fields, just above
             st.error(f"**{part}:** {escape(sentence)}")
 
 
-def _say_if_launched(run: Run) -> None:
-    """A page that is loaded again just after a launch shows the same form: it must not look as if nothing happened."""
+def _show_if_just_launched(run: Run) -> None:
+    """A reload just after a launch shows the same form: it must not look as if nothing had been launched."""
     for newest in store().runs.newest(1).rows:
         age = datetime.now(UTC) - newest.created_at
         if newest.config == run.config and age < _JUST_NOW:
-            st.caption(f"The same was launched {age.total_seconds():.0f} s ago.")
+            st.caption(f"Same configuration launched {age.total_seconds():.0f} s ago")
             st.page_link("pages/run.py", label="Open that run →", query_params={"id": newest.id})
 
 
 def _launch_button(run: Run | None) -> None:
-    count = len(run.episodes) if run else 0
-    label = f"Launch {number(count)} episode{'' if count == 1 else 's'}" if run else "Launch"
+    label = f"Launch {plural(len(run.episodes), 'episode')}" if run else "Launch"
     clicked = st.button(
         label, key=LAUNCH_BUTTON, type="primary", width="stretch", disabled=run is None or store().read_only
     )
     if run is not None and not clicked:
-        _say_if_launched(run)
+        _show_if_just_launched(run)
     if not clicked or run is None:
         return
     try:
@@ -271,8 +263,8 @@ def _launch_button(run: Run | None) -> None:
         st.error(escape(str(error)))
         return
     except JobError:
-        pass  # the run is stored; its page tries again to start a worker and says what stands in the way
-    name_is_used()
+        pass  # the run is stored; its page starts a worker again and shows the error
+    clear_name_next_time()
     st.switch_page("pages/run.py", query_params={"id": run.id})
 
 

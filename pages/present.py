@@ -1,4 +1,4 @@
-"""Present: an episode for showing to others, the player and nothing else. Address: /present?id=<id>&step=<frame>."""
+"""Present: the player of an episode and nothing else. URL: /present?id=<id>&step=<frame>."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.components.shared.episode_picker import chosen_episode, link_to_trace
 from pages.components.shared.router import inside_the_dashboard
 from pages.components.shared.state import stop_with, store
 
-_NOTHING_ELSE = """
+_STYLE = """
 <style>
 [data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stToolbar"], [data-testid="stDecoration"],
 [data-testid="stStatusWidget"] { display: none !important; }
@@ -27,24 +27,23 @@ _NOTHING_ELSE = """
 
 
 def main() -> None:
-    """Draw the page."""
     inside_the_dashboard()
     summary = chosen_episode()
     try:
-        track = episode_data_of(store(), summary)
+        data = episode_data_of(store(), summary)
     except StoreError as error:
         stop_with("Cannot read this episode", error)
-    problem = follow_address(summary.id, track.frames)
-    if track.player is None:
+    problem = follow_address(summary.id, data.frames)
+    if data.player is None:
         st.subheader("Nothing to present", anchor=False)
-        st.text(track.problem or "No frame of this episode has been recorded yet.")
+        st.text(data.problem or "No frame of this episode is recorded yet.")
         st.page_link("pages/episode.py", label="Back to the episode", query_params={"id": summary.id})
         link_to_traces()
         return
     if escape_was_pressed():
         st.switch_page("pages/episode.py", query_params={"id": summary.id, "step": str(last_frame(summary.id))})
-    st.html(_NOTHING_ELSE)
-    _show(summary, track.player, problem, last_frame(summary.id))
+    st.html(_STYLE)
+    _show(summary, data.player, problem, last_frame(summary.id))
 
 
 @st.fragment

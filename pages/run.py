@@ -1,4 +1,4 @@
-"""Run: one launch while it is played, and what became of it. `/run?id=<run id>`; without an id, the newest runs."""
+"""Run: one run, live and when it is over. URL: /run?id=<run id>; without an id, the newest runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary, Unreadable
+from core.text import plural
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
@@ -26,7 +27,7 @@ from pages.components.run.cards import (
     show_flash,
     stage,
 )
-from pages.components.run.model_cards import is_of_a_model, show_spent, spent_on
+from pages.components.run.model_cards import calls_model, show_spent, spent_on
 from pages.components.shared.corrupt_rows import show_corrupt_episodes, show_corrupt_runs
 from pages.components.shared.empty import show_empty_store
 from pages.components.shared.router import inside_the_dashboard
@@ -40,12 +41,11 @@ _MAX_CARDS = 4
 _ROWS = 12
 _MAX_NAME_LENGTH = 120
 _MAX_TITLE_LENGTH = 60
-_TROUBLE = "run-trouble"
+_ERROR = "run-error"
 _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 
 
 def main() -> None:
-    """Draw the page."""
     inside_the_dashboard()
     live_styles()
     run_id = st.query_params.get("id")
@@ -54,18 +54,17 @@ def main() -> None:
         return
     try:
         run = store().runs.get(run_id)
-        its = store().runs.episodes(run.id)
+        found = store().runs.episodes(run.id)
     except UnknownEpisode as error:
         _show_unknown(error)
         return
-    # A link from this page's own list leaves the address without its id.
+    # Links of this page's own list leave the URL without an id.
     st.query_params["id"] = run.id
-    trouble: CraftscopeError | None = st.session_state.pop(_TROUBLE, None)
-    if trouble is not None:
-        stop_with("Cannot show this run", trouble)
-    _show_header(run, its.rows, its.unreadable)
+    if (error := st.session_state.pop(_ERROR, None)) is not None:
+        stop_with("Cannot show this run", error)
+    _show_header(run, found.rows, found.unreadable)
     live = st.container()
-    active = any(not row.status.is_over for row in its.rows)
+    active = any(not row.status.is_over for row in found.rows)
     polls = page_is_ready("run") and active
     with live:
         st.fragment(_follow, run_every=_POLL_S if polls else None)(run.id, active)
@@ -77,14 +76,18 @@ def _show_newest() -> None:
     if not runs.rows and not runs.unreadable:
         show_empty_store()
         return
-    show_corrupt_runs(runs.unreadable, "runs_damaged")
+    show_corrupt_runs(runs.unreadable, "corrupt_runs")
     for run in runs.rows:
         with st.container(border=True, key=f"run-line-{run.id}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"run-title-{run.id}"):
                 st.page_link("pages/run.py", label=f"**{escape(_title(run))}**", query_params={"id": run.id})
                 st.space("stretch")
                 st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
-            st.text(" · ".join((one_line(_asked_for(run.config), _MAX_NAME_LENGTH), *_earned(run))).removeprefix(" · "))
+            st.text(
+                " · ".join((one_line(_config_in_words(run.config), _MAX_NAME_LENGTH), *_earned(run))).removeprefix(
+                    " · "
+                )
+            )
 
 
 def _title(run: RunSummary) -> str:
@@ -92,7 +95,7 @@ def _title(run: RunSummary) -> str:
 
 
 def _earned(run: RunSummary) -> tuple[str, ...]:
-    """The means over its episodes that are over and were played at all."""
+    """Mean returns over the episodes that ended and made at least one step."""
     totals = store().episodes.totals(EpisodeFilter(run_id=run.id))
     if totals.mean_env_return is None or totals.mean_shaped_return is None:
         return ()
@@ -102,8 +105,8 @@ def _earned(run: RunSummary) -> tuple[str, ...]:
     )
 
 
-def _asked_for(config: dict[str, Any]) -> str:
-    """A launch's configuration in a line. Runs from elsewhere may lack any part of it, or have it in another shape."""
+def _config_in_words(config: dict[str, Any]) -> str:
+    """The configuration in a line. An imported run may lack any part of it or have other types."""
     seeds, times = config.get("seeds"), config.get("episodes_per_seed", 1)
     played = ""
     if isinstance(seeds, list) and seeds and all(isinstance(seed, int) for seed in seeds):
@@ -123,14 +126,13 @@ def _text_at(config: dict[str, Any], *path: str) -> str:
 
 def _counts(run: RunSummary) -> str:
     parts = [f"{number(count)} {status.value}" for status, count in run.counts.items() if count]
-    gone = _launched(run) - run.n_episodes
-    if gone > 0:
-        parts.append(f"{number(gone)} deleted since")
+    if (deleted := _launched(run) - run.n_episodes) > 0:
+        parts.append(f"{number(deleted)} deleted")
     return ", ".join(parts) or "no episodes"
 
 
 def _launched(run: RunSummary) -> int:
-    """How many episodes the launch asked for; 0 where its configuration does not say."""
+    """How many episodes were launched; 0 if the configuration does not say."""
     seeds, times = run.config.get("seeds"), run.config.get("episodes_per_seed", 1)
     return len(seeds) * times if isinstance(seeds, list) and isinstance(times, int) else 0
 
@@ -141,26 +143,25 @@ def _show_unknown(error: UnknownEpisode) -> None:
     st.page_link("pages/run.py", label="Newest runs")
 
 
-def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], damaged: tuple[Unreadable, ...]) -> None:
+def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: tuple[Unreadable, ...]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
         st.title(escape(_title(run)), anchor=False, width="content")
         st.space("stretch")
         st.button("All runs", key="all-runs", type="tertiary", on_click=_leave_run)
         if rows:
             st.page_link("pages/traces.py", label="These episodes in Traces", query_params={"run": run.id})
-            st.page_link("pages/launch.py", label="Launch another like it →", query_params=_link(rows))
+            st.page_link("pages/launch.py", label="Launch again →", query_params=_link(rows))
     facts = [when(run.created_at), *(_in_words(rows) if rows else ())]
-    if run.name:  # it is the title; the id is said here instead
+    if run.name:  # the title is the name, so the id is shown here
         facts.insert(1, f"run {escape(short_id(run.id))}")
     hashes = f"\n\nReward configuration: {escape(rows[0].config_hash)}" if rows else ""
     st.caption(" · ".join(facts), help=f"Run: {escape(run.id)}{hashes}")
-    show_corrupt_episodes(damaged, "run_damaged")
-    first_worlds = sum(row.world_episode == 1 for row in rows) + len(damaged)
+    show_corrupt_episodes(unreadable, "corrupt_episodes")
+    first_worlds = sum(row.world_episode == 1 for row in rows) + len(unreadable)
     if rows and first_worlds < _launched(run):
-        gone = _launched(run) - first_worlds
+        deleted = _launched(run) - first_worlds
         st.caption(
-            f"{number(gone)} of the {number(_launched(run))} episodes of this launch "
-            f"{'has' if gone == 1 else 'have'} been deleted since. All figures are those of the episodes that are left."
+            f"{number(deleted)} of {plural(_launched(run), 'episode')} deleted. Figures are of the remaining ones."
         )
 
 
@@ -174,10 +175,11 @@ def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
     known = STRATEGIES.get(reward.strategy)
     shaping = known.label if known else escape(one_line(reward.strategy, _MAX_NAME_LENGTH))
     return [
-        f"**{escape(one_line(spec.policy.name, _MAX_NAME_LENGTH))}** on seed{'' if len(_seeds(rows)) == 1 else 's'} "
+        f"**{escape(one_line(spec.policy.name, _MAX_NAME_LENGTH))}**",
+        f"{'seed' if len(_seeds(rows)) == 1 else 'seeds'} "
         f"**{escape(one_line(seeds_text(_seeds(rows)), _MAX_NAME_LENGTH))}**",
         f"reward **{shaping}**, {lambda_text(reward)}" if reward.is_active else "reward shaping off",
-        f"at most {number(spec.limits.max_steps)} steps and {number(spec.limits.max_decisions)} decisions",
+        f"max {number(spec.limits.max_steps)} steps, {number(spec.limits.max_decisions)} decisions",
         "continues in the next world" if spec.on_done is OnDone.RESET else "stops when the world ends",
         *([f"world {spec.env.area[0]} × {spec.env.area[1]}"] if spec.env.area != EnvConfig().area else ()),
     ]
@@ -213,28 +215,28 @@ def _link(rows: tuple[EpisodeSummary, ...]) -> dict[str, str]:
 
 
 def _follow(run_id: str, was_active: bool) -> None:
-    """What changes while a run is played; drawn anew every second until nothing of it is left to play.
+    """The live part, redrawn every second until the run is over.
 
-    Only a whole run of the page ends the polling, so that is what follows where something cannot be read.
+    Only a rerun of the whole page ends the polling, so an error is kept for that rerun to show.
     """
     try:
         is_over = _draw(run_id, was_active)
     except CraftscopeError as error:
-        st.session_state[_TROUBLE] = error
+        st.session_state[_ERROR] = error
         st.rerun()
     if is_over and was_active:
         st.rerun()
 
 
 def _draw(run_id: str, was_active: bool) -> bool:
-    """Draw the live part; whether nothing is left to play."""
+    """Draws the live part and returns whether the run is over."""
     show_flash()
     _sweep(was_active)
-    its = store().runs.episodes(run_id)
-    rows = its.rows
+    found = store().runs.episodes(run_id)
+    rows = found.rows
     if not rows:
         st.info(
-            "No episode of this run can be read." if its.unreadable else "All episodes of this run have been deleted."
+            "All episodes of this run are corrupt." if found.unreadable else "All episodes of this run were deleted."
         )
         return True
     active = [row for row in rows if not row.status.is_over]
@@ -247,7 +249,7 @@ def _draw(run_id: str, was_active: bool) -> bool:
     cards = stage(rows, places, st.session_state.setdefault(f"stage-{run_id}", []))
     prepare_frames(cards, alone=len(cards) == 1)
     _show_totals(run_id, rows, active)
-    if any(is_of_a_model(row) for row in rows):
+    if any(calls_model(row) for row in rows):
         show_spent(run_id)
     _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed, played, spent_on(cards))
     if not all_as_cards:
@@ -256,7 +258,7 @@ def _draw(run_id: str, was_active: bool) -> bool:
 
 
 def _sweep(active: bool) -> None:
-    """Notice episodes whose worker died, and start workers for what waits."""
+    """Interrupts episodes whose worker died and starts workers for queued ones."""
     try:
         jobs.sweep(store(), settings())
     except JobError as error:
@@ -267,20 +269,16 @@ def _sweep(active: bool) -> None:
 
 
 def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary]) -> None:
-    over = len(rows) - len(active)
+    ended = len(rows) - len(active)
     played = [row for row in rows if row.n_steps]
-    over_what = _means_are_over(len(played), len(rows))
+    over = f"Over {plural(len(played), 'episode')} with at least one step, including running ones"
     figures = [
-        ("Ended", f"{number(over)} / {number(len(rows))}", None),
+        ("Ended", f"{number(ended)} / {number(len(rows))}", None),
         ("Running", number(sum(row.status is EpisodeStatus.RUNNING for row in rows)), None),
         ("Steps", number(sum(row.n_steps for row in rows)), None),
-        ("Mean env return", signed(fmean(row.env_return for row in played)) if played else "n/a", over_what),
-        ("Mean shaped return", signed(fmean(row.shaped_return for row in played)) if played else "n/a", over_what),
-        (
-            "Mean achievements",
-            number(fmean(len(row.achievements) for row in played), 1) if played else "n/a",
-            over_what,
-        ),
+        ("Mean env return", signed(fmean(row.env_return for row in played)) if played else "n/a", over),
+        ("Mean shaped return", signed(fmean(row.shaped_return for row in played)) if played else "n/a", over),
+        ("Mean achievements", number(fmean(len(row.achievements) for row in played), 1) if played else "n/a", over),
     ]
     with st.container(key="run-totals"):
         *cells, last = st.columns(_TOTALS_WIDTHS, vertical_alignment="center")
@@ -294,22 +292,16 @@ def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[Epi
         width="stretch",
         disabled=store().read_only or all(row.stop_requested for row in active),
     )
-    st.progress(over / len(rows), text=None)
-
-
-def _means_are_over(played: int, episodes: int) -> str:
-    never = episodes - played
-    left_out = f" Left out: {number(never)} that never made one." if never else ""
-    return f"Over the {number(played)} episodes with at least one step, those that are still running too.{left_out}"
+    st.progress(ended / len(rows))
 
 
 def _stop_all(run_id: str) -> None:
     try:
-        asked = jobs.stop(store(), run_id=run_id)
+        stopping = jobs.stop(store(), run_id=run_id)
     except StoreError as error:
         flash(str(error))
         return
-    flash(f"Asked {asked} episode{'' if asked == 1 else 's'} to stop.")
+    flash(f"Stopping {plural(stopping, 'episode')}.")
 
 
 def _show_cards(

@@ -13,6 +13,7 @@ from core.errors import StoreError
 from core.export import episode_json
 from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Totals
+from core.text import plural
 from pages.components.browser.styles import traces_styles
 from pages.components.shared.corrupt_rows import show_corrupt_episodes
 from pages.components.shared.empty import show_empty_store
@@ -30,15 +31,14 @@ from pages.components.traces.export_panel import export_popover
 from pages.components.traces.filter import filter_bar
 
 _PAGE_SIZE = 50
-_COUNT_CAP = 10_000
+_MAX_COUNTED = 10_000
 _MAX_ROWS_IN_FULL = 16
 _ROW_PX = 33
 _MAX_NAME_LENGTH = 60
-_OVER = "over the episodes that ended and made at least one step"
+_OVER = "over episodes that ended and made at least one step"
 
 
 def main() -> None:
-    """Draw the page."""
     inside_the_dashboard()
     traces_styles()
     st.title("Traces", anchor=False)
@@ -54,17 +54,24 @@ def main() -> None:
 
 
 def _show_totals(totals: Totals) -> None:
-    capped = totals.episodes > _COUNT_CAP
     figures = [
-        ("Episodes", f"{number(_COUNT_CAP)}+" if capped else number(totals.episodes), ""),
+        ("Episodes", f"{number(_MAX_COUNTED)}+" if totals.episodes > _MAX_COUNTED else number(totals.episodes), ""),
         ("Running", number(totals.running), ""),
         ("Queued", number(totals.queued), ""),
         ("Steps", number(totals.steps), ""),
-        ("Mean achievements", _or_na(totals.mean_achievements, 1), f"Of {len(ACHIEVEMENTS)}, {_OVER}"),
-        ("Mean env return", _signed_or_na(totals.mean_env_return), f"Crafter's own rewards, {_OVER}"),
+        (
+            "Mean achievements",
+            "n/a" if totals.mean_achievements is None else number(totals.mean_achievements, 1),
+            f"Of {len(ACHIEVEMENTS)}, {_OVER}",
+        ),
+        (
+            "Mean env return",
+            "n/a" if totals.mean_env_return is None else signed(totals.mean_env_return),
+            f"Crafter's own rewards, {_OVER}",
+        ),
         (
             "Mean shaped return",
-            _signed_or_na(totals.mean_shaped_return),
+            "n/a" if totals.mean_shaped_return is None else signed(totals.mean_shaped_return),
             f"Shaped rewards, {_OVER}",
         ),
     ]
@@ -73,23 +80,15 @@ def _show_totals(totals: Totals) -> None:
             column.metric(label, value, help=meaning or None)
 
 
-def _or_na(value: float | None, digits: int) -> str:
-    return "n/a" if value is None else number(value, digits)
-
-
-def _signed_or_na(value: float | None) -> str:
-    return "n/a" if value is None else signed(value)
-
-
 def _show_list(chosen: EpisodeFilter) -> None:
     cursors: list[str | None] = st.session_state.setdefault(f"trace_cursors:{chosen!r}", [None])
     page = store().episodes.page(chosen, cursor=cursors[-1], limit=_PAGE_SIZE)
     if not page.rows and not page.unreadable and len(cursors) == 1:
-        st.info("No stored episode fits these filters. Loosen one, or clear all filters.")
+        st.info("No stored episode matches these filters. Clear one or all of them.")
         return
     event = st.dataframe(
         _table(page.rows),
-        key=f"trace_table:{len(cursors)}:{store().generation}",  # ticks are by row: a deletion must not pass them on
+        key=f"trace_table:{len(cursors)}:{store().generation}",  # by row index: a deletion must reset the selection
         hide_index=True,
         height="content" if len(page.rows) <= _MAX_ROWS_IN_FULL else _ROW_PX * (_MAX_ROWS_IN_FULL + 1) + 2,
         row_height=_ROW_PX,
@@ -101,7 +100,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _show_actions(selected)
         export_popover(chosen, page.rows, selected)
-        show_corrupt_episodes(page.unreadable, "trace_damaged", deletable=True)
+        show_corrupt_episodes(page.unreadable, "trace_corrupt", deletable=True)
         st.space("stretch")
         if len(cursors) > 1 or page.next_cursor is not None:
             _show_pages(cursors, page.next_cursor)
@@ -120,7 +119,7 @@ def _show_pages(cursors: list[str | None], following: str | None) -> None:
 
 
 def _table(rows: tuple[EpisodeSummary, ...]) -> Styler:
-    """Numbers, which the browser sorts as such, shown as everywhere else."""
+    """Cells hold numbers, so that the browser sorts them; the style formats them."""
     table = pd.DataFrame(
         {
             "open": [f"/episode?id={quote(row.id, safe='')}" for row in rows],
@@ -155,9 +154,9 @@ def _strategy(row: EpisodeSummary) -> str:
 
 
 _TOTALS_WIDTHS = (1, 0.8, 0.8, 0.9, 1.25, 1.15, 1.3)
-# Headings stand at the left of their column, so numbers are padded to end below one another and to stand there too.
+# Headings are left-aligned, so numbers are too: padded, so that their last digits are below one another.
 _PAD = "\u2007"  # a space as wide as a digit
-# Wide enough for what they hold and no wider: all of them fit beside each other in a window of 1024 pixels.
+# Widths such that all columns fit into a window of 1024 pixels.
 _COLUMNS = {
     "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=76),
     "status": st.column_config.TextColumn("Status", width=161),
@@ -191,14 +190,13 @@ def _show_actions(selected: list[EpisodeSummary]) -> None:
 
 
 def _show_download(ids: list[str]) -> None:
-    """One episode as it is, several as an archive of such documents."""
     stored, only = store(), ids[0] if len(ids) == 1 else None
     st.download_button(
         "Download JSON" if only else f"Download {len(ids)} as JSON",
         data=(lambda: episode_json(stored, only)) if only else (lambda: episodes_zip(stored, ids)),
         file_name=f"craftscope-{in_a_file_name(short_id(only))}.json" if only else "craftscope-episodes.zip",
         mime="application/json" if only else "application/zip",
-        help=None if only else "A zip file with a document for each",
+        help=None if only else "A zip file with one JSON file per episode",
         on_click=look_whether_they_are_there,
         args=(ids,),
         key="download_episode" if only else "download_episodes",
@@ -206,10 +204,9 @@ def _show_download(ids: list[str]) -> None:
 
 
 def _show_detail(row: EpisodeSummary) -> None:
-    """What the table has no room for."""
     try:
         run: RunSummary | None = store().runs.get(row.run_id)
-    except StoreError:  # the link leads to a page that says what is wrong
+    except StoreError:  # the run's own page shows the error
         run = None
     name = one_line(run.name, _MAX_NAME_LENGTH) if run and run.name else short_id(row.run_id)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
@@ -220,7 +217,7 @@ def _show_detail(row: EpisodeSummary) -> None:
         scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
         facts = (
             ended,
-            f"{number(row.n_decisions)} decision{'' if row.n_decisions == 1 else 's'}",
+            plural(row.n_decisions, "decision"),
             f"reward {_strategy(row)}{scale}",
             f"world {row.world_episode} of seed {row.seed}",
         )
@@ -231,9 +228,9 @@ def _show_detail(row: EpisodeSummary) -> None:
 def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
     running = [row for row in selected if not row.status.is_over]
     if running:
-        st.warning(f"{len(running)} of them are queued or running. Stop them on their run's page first.")
+        st.warning(f"{plural(len(running), 'episode')} still queued or running. Stop on the run's page first.")
         return
-    st.write(f"{len(selected)} stored episode{'s' if len(selected) > 1 else ''} with all frames and rewards:")
+    st.write(f"{plural(len(selected), 'stored episode')} with all frames and rewards:")
     for row in selected[:8]:
         st.text(
             f"{short_id(row.id)} · {one_line(row.policy, _MAX_NAME_LENGTH)} · seed {row.seed} · "

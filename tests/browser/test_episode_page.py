@@ -116,7 +116,7 @@ def test_frame_and_timeline_are_seen_without_scrolling(page: Page) -> None:
 def test_nothing_moves_when_the_replay_check_has_its_answer(page: Page) -> None:
     before = page.locator("canvas.view").bounding_box()
     page.get_by_role("button", name="Check replay").click()
-    expect(page.get_by_text("Replay exact: 60 steps simulated again, all digests equal.")).to_be_visible()
+    expect(page.get_by_text("Replay exact: all 60 steps match")).to_be_visible()
     assert page.locator("canvas.view").bounding_box() == before
 
 
@@ -125,11 +125,11 @@ def test_a_decision_that_is_not_there_is_said_and_forgotten_when_another_is_show
     before = box.input_value()
     box.fill("999")
     box.press("Enter")
-    expect(page.get_by_text("There is no 999: 0 to ")).to_be_visible()
+    expect(page.get_by_text("No decision 999 (0 to ")).to_be_visible()
     expect(box).to_have_value(before)
     settle(page)
     page.get_by_role("button", name="Next ›").click()
-    expect(page.get_by_text("There is no 999")).to_have_count(0)
+    expect(page.get_by_text("No decision 999")).to_have_count(0)
     expect(box).to_have_value(str(int(before) + 1))
 
 

@@ -71,9 +71,9 @@ def test_a_click_on_a_row_of_the_table_goes_there_and_marks_it(opened: Callable[
 
 
 def test_a_reward_that_was_changed_is_a_red_line_with_the_way_there(opened: Callable[..., Page], decisions):
-    expect(opened("tab=Ledger").get_by_text("decisions agree")).to_be_visible()
+    expect(opened("tab=Ledger").get_by_text("Components add up")).to_be_visible()
     page = opened("tab=Ledger", TAMPERED)
-    expect(page.get_by_text("The books do not agree.")).to_be_visible()
+    expect(page.get_by_text("Components do not add up.")).to_be_visible()
     page.get_by_role("button", name=f"Go to decision {WRONG}").click()
     expect(frame(page)).to_have_attribute("data-step", str(decisions[WRONG].step_end))
 

@@ -103,11 +103,11 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
     page.get_by_role("tab", name="Model").click()
     expect(page.get_by_text("request id req_7")).to_be_visible()
-    expect(page.get_by_text("the first question of this episode")).to_be_visible()
+    expect(page.get_by_text("the first request of this episode")).to_be_visible()
     for _ in range(2):
         settle(page)
         page.get_by_role("button", name="Next ›").click()
-    expect(page.get_by_text("2 of them new since the call before")).to_be_visible()
+    expect(page.get_by_text("2 new since the previous call")).to_be_visible()
     assert pieces(page) == []
 
 
@@ -159,7 +159,7 @@ def test_no_line_of_the_local_view_is_broken(
     page.goto(f"{dashboard.url}/episode?id={newest(dashboard).id}&tab={tab.replace(' ', '+')}")
     settle(page, player=True)
     if tab == "Tool call":
-        page.get_by_text("What the policy was told").click()
+        page.get_by_text("Observation", exact=True).click()
     code = page.locator("[class*='-grid-of-'] code").last
     expect(code).to_contain_text("Local view")
     lines = code.evaluate(_LINES_OF_A_GRID)

@@ -1,4 +1,4 @@
-"""Figures show all parts, their sum, and where the reader stands; long episodes are thinned without losing the ends."""
+"""Figures of the episode page: all parts, their sum, the current position; long episodes are thinned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.types import RewardBreakdown, RewardComponent
 from pages.components.charts import COLOURS
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import Theme
-from pages.components.episode.map_chart import world_map
+from pages.components.episode.map_panel import world_map
 from pages.components.episode.reward_charts import cumulative_rewards, reward_waterfall
 from pages.components.episode.timing_charts import decision_timing, timing_strip
 from tests.support.records import DECISIONS, decision_summary
@@ -36,7 +36,7 @@ def layout(figure: go.Figure) -> Any:
     return figure.layout
 
 
-def test_the_waterfall_goes_on_where_the_part_before_ended_and_closes_with_the_total():
+def test_the_waterfall_chains_its_parts_and_ends_with_the_total():
     (bars,) = traces(reward_waterfall(RewardBreakdown("per_achievement", 1.0, PARTS), "dark"))
     assert bars.base == pytest.approx([0.0, 1.0, 1.2, 0.0])
     assert bars.x == pytest.approx([1.0, 0.2, 0.08, 1.28])
@@ -56,7 +56,7 @@ def test_each_part_has_its_colour_and_an_unknown_one_too():
 
 
 @pytest.mark.parametrize("ground", ["light", "dark"])
-def test_components_that_are_often_paid_together_can_be_told_apart(ground: Theme):
+def test_components_often_paid_together_have_distinct_colours(ground: Theme):
     names = ("health", "food", "drink", "energy", "sapling", "wood", "stone", "")
     colours = [component_colour("inventory", name, ground) for name in names]
     channels = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours]
@@ -80,14 +80,14 @@ def test_both_returns_end_at_their_sums_and_the_frame_is_marked():
     assert list(dots.y) == [1.0, 0.7]  # the third decision has not ended, so nothing of it is paid yet
 
 
-def test_unlocks_are_marked_at_their_steps_and_not_where_the_decision_ended():
+def test_unlocks_are_marked_at_their_steps():
     figure = cumulative_rewards(DECISIONS, (1.0,) * 4, ENV_TOTALS, {"wake_up": 1, "eat_cow": 1}, 0, "dark")
     (marks,) = [trace for trace in traces(figure) if trace.name == "unlock"]
     assert (list(marks.x), list(marks.y)) == ([2], [1.0])
     assert marks.customdata[0] == "wake up, eat cow<br>step 2, decision 0"
 
 
-def test_a_long_or_broken_name_is_cut_before_it_is_drawn():
+def test_a_long_or_invalid_name_is_cut():
     part = RewardComponent("inventory", "\ud83d" * 10**6, 1, 0.1, 0.1)
     figure = reward_waterfall(RewardBreakdown("mine", 1.0, (part,)), "light")
     assert len(str(figure.to_json()).encode("utf-8")) < 20_000
@@ -110,7 +110,7 @@ def test_a_short_episode_has_a_column_for_each_decision():
 
 
 def asked(index: int, *, waited_ms: float | None, parse_ms: float | None) -> DecisionSummary:
-    """A decision of a model, 100 ms of inference long."""
+    """A decision of a model with 100 ms of inference."""
     made = decision_summary(index, index, index + 1)
     return replace(made, inference_ms=100.0, model_calls=1, waited_ms=waited_ms, parse_ms=parse_ms)
 
@@ -132,7 +132,7 @@ def test_the_strip_splits_all_decisions_of_a_model():
     assert "waiting 60.0 ms" in tops.hovertext[1]
 
 
-def test_what_was_not_recorded_stays_part_of_the_inference():
+def test_unrecorded_parts_stay_in_the_inference():
     figure, _ = timing_strip([asked(0, waited_ms=None, parse_ms=None)], current=0, theme="light")
     parts = {trace.name: list(trace.y) for trace in traces(figure) if trace.name}
     assert (parts["inference"], parts["waiting"], parts["parsing"]) == ([100.0], [0.0], [0.0])

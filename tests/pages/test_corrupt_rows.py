@@ -68,7 +68,7 @@ def test_traces_names_it_beside_the_others_and_deletes_it_for_good(corrupt: Path
     assert len(at.dataframe[0].value) == 3
     assert "1 cannot be read" in popovers(at)
     assert f"{LOST}: Episode {LOST} is stored but cannot be read" in said(at)
-    button(at, "trace_damaged_delete").click().run()
+    button(at, "trace_corrupt_delete").click().run()
     assert not at.exception
     assert "1 cannot be read" not in popovers(at)
     assert len(at.dataframe[0].value) == 3
@@ -80,12 +80,12 @@ def test_a_run_names_it_and_does_not_count_it_as_deleted(corrupt: Path):
     at = opened("run", id="run-of-three")
     assert "1 cannot be read" in popovers(at)
     assert LOST in said(at)
-    assert "deleted since" not in said(at)
+    assert "deleted" not in said(at)
 
 
 def test_a_run_of_which_nothing_can_be_read_says_so(corrupt: Path):
     change(corrupt, "UPDATE episodes SET spec = x'00'")
-    assert "No episode of this run can be read" in said(opened("run", id="run-of-three"))
+    assert "All episodes of this run are corrupt" in said(opened("run", id="run-of-three"))
 
 
 def test_a_corrupt_run_is_named_beside_the_others(corrupt: Path):

@@ -1,4 +1,4 @@
-"""Episode: what it says of a decision, how one moves about, and what is said where there is nothing to show."""
+"""The episode page: its tabs, moving between decisions, following a running episode, and missing data."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def recorded_by(policy: Hostile, store: TraceStore, queued: QueuedEpisode) -> st
 # ------------------------------------------------------------------------------------------ what it says
 
 
-def test_both_returns_stand_side_by_side_and_are_never_mixed(recorded: TraceStore):
+def test_the_environment_and_shaped_return_are_shown_separately(recorded: TraceStore):
     summary = recorded.episodes.get(SCRIPTED)
     shown = metrics(opened(id=SCRIPTED))
     assert shown["Env return"] == f"{summary.env_return:+.2f}"
@@ -91,42 +91,42 @@ def test_both_returns_stand_side_by_side_and_are_never_mixed(recorded: TraceStor
     assert shown["Steps"] == str(summary.n_steps)
 
 
-def test_the_page_says_why_a_decision_earned_what_it_earned(recorded: TraceStore):
+def test_the_reward_of_a_decision_is_explained(recorded: TraceStore):
     decision = next(d for d in recorded.episodes.load(SCRIPTED).decisions if len(d.reward.components) > 1)
     at = opened(id=SCRIPTED, step=str(decision.steps[0].index + 1))
     assert reward_sentence(decision, RewardConfig(strategy="per_achievement")) in texts(at)
     assert len(at.get("plotly_chart")) == 2
 
 
-def test_the_tool_call_is_shown_as_it_came_and_as_it_was_read(recorded: TraceStore):
+def test_a_tool_call_is_shown_raw_and_as_actions(recorded: TraceStore):
     decision = recorded.episodes.decision(SCRIPTED, 2)
     at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[0].index + 1)), "Tool call")
     assert any(decision.tool_calls[0].arguments in code.value for code in at.code)
     assert decision.tool_calls[0].reasoning in texts(at)
 
 
-def test_actions_are_ticked_as_far_as_the_frame_is(recorded: TraceStore):
+def test_actions_executed_before_the_frame_are_ticked(recorded: TraceStore):
     decision = next(d for d in recorded.episodes.load(SCRIPTED).decisions if len(d.steps) > 2)
     at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[1].index + 1)), "Tool call")
     marks = "".join(re.findall(r"badge\[([✓▶·✕]) ", " ".join(element.value for element in at.markdown)))
     assert "✓▶·" in marks
 
 
-def test_a_decision_that_is_not_there_is_said_with_the_range_and_the_number_is_put_back(recorded: TraceStore):
+def test_an_unknown_decision_shows_the_valid_range_and_restores_the_number(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     go_to(at, 9_999)
     last = len(recorded.episodes.decisions(SCRIPTED)) - 1
-    assert f":red[There is no 9,999: 0 to {last}]" in [element.value for element in at.markdown]
+    assert f":red[No decision 9,999 (0 to {last})]" in [element.value for element in at.markdown]
     assert selector(at).value == 0
     button(at, "decision-forward").click().run()
-    assert "There is no" not in markdown(at)
+    assert "No decision" not in markdown(at)
 
 
-def test_a_decision_field_that_is_emptied_asks_for_none(recorded: TraceStore):
+def test_an_empty_decision_field_does_nothing(recorded: TraceStore):
     at = opened(id=SCRIPTED, step=str(recorded.episodes.decision(SCRIPTED, 5).steps[-1].index + 1))
     go_to(at, None)
     assert selector(at).value == 5
-    assert "There is no" not in markdown(at)
+    assert "No decision" not in markdown(at)
 
 
 def test_every_tab_draws(recorded: TraceStore):
@@ -148,7 +148,7 @@ def test_text_of_a_model_is_never_read_as_markdown(hostile: str):
     assert "example.org" not in markdown(at)
 
 
-def test_broken_and_endless_text_is_shown_cut_on_every_tab(empty: TraceStore):
+def test_invalid_and_very_long_text_is_cut_on_every_tab(empty: TraceStore):
     text = "\ud83d \x00 <script>alert(1)</script> ![x](http://example.org/x.png)" + "x" * 10**6
     queued = QueuedEpisode("a" * 32, spec_of(policy=PolicySpec(text)))
     empty.runs.create(Run("e" * 32, datetime.now(UTC), (queued,), name=text))
@@ -166,13 +166,13 @@ def test_replay_is_checked_on_demand(recorded: TraceStore):
     button(at, "check-replay").click().run()
     assert not at.exception
     steps = recorded.episodes.get(SCRIPTED).n_steps
-    assert f"Replay exact: {steps} steps simulated again, all digests equal." in texts(at)
+    assert f"Replay exact: all {steps} steps match" in texts(at)
 
 
 # ---------------------------------------------------------------------------------------- moving about
 
 
-def test_a_deep_link_opens_at_its_step(recorded: TraceStore):
+def test_a_link_opens_at_its_step(recorded: TraceStore):
     decision = recorded.episodes.decision(SCRIPTED, 5)
     at = opened(id=SCRIPTED, step=str(decision.steps[-1].index + 1))
     assert selector(at).value == 5
@@ -188,7 +188,7 @@ def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
     assert any(text.startswith("Decision 8 earned") for text in texts(at))
 
 
-def test_an_unlock_can_be_jumped_to(recorded: TraceStore):
+def test_the_unlock_menu_moves_the_player(recorded: TraceStore):
     unlocking = next(d for d in recorded.episodes.decisions(SCRIPTED) if d.unlocked)
     at = opened(id=SCRIPTED)
     name = unlocking.unlocked[0]
@@ -197,7 +197,7 @@ def test_an_unlock_can_be_jumped_to(recorded: TraceStore):
     assert at.session_state[f"frame:{SCRIPTED}"] == recorded.episodes.load(SCRIPTED).unlock_steps[name] + 1
 
 
-def test_before_the_first_decision_is_the_world_after_reset(recorded: TraceStore):
+def test_the_world_after_reset_comes_before_the_first_decision(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     assert button(at, "decision-back").disabled
     button(at, "decision-forward").click().run()
@@ -206,11 +206,11 @@ def test_before_the_first_decision_is_the_world_after_reset(recorded: TraceStore
     assert at.session_state[f"frame:{SCRIPTED}"] == 0
 
 
-def test_the_state_says_since_when_it_changed(recorded: TraceStore):
+def test_the_state_shows_changes_since_the_start_of_the_decision(recorded: TraceStore):
     at = on_tab(opened(id=SCRIPTED), "State")
     assert "After reset" in markdown(at)
     go_to(at, 7)
-    assert "change since before decision 7" in markdown(at)
+    assert "change since the start of decision 7" in markdown(at)
 
 
 def test_the_run_is_named_and_linked(recorded: TraceStore):
@@ -219,9 +219,9 @@ def test_the_run_is_named_and_linked(recorded: TraceStore):
 
 
 @pytest.mark.parametrize("tab", ["Reward", "Tool call", "State"])
-def test_an_episode_deleted_while_its_page_stands_is_a_sentence(recorded: TraceStore, tab: str):
+def test_an_episode_deleted_while_its_page_is_open_shows_an_error(recorded: TraceStore, tab: str):
     summary = recorded.episodes.get(SCRIPTED)
-    at = AppTest.from_function(standing_page, args=(summary, tab), default_timeout=60).run()
+    at = AppTest.from_function(open_page, args=(summary, tab), default_timeout=60).run()
     assert not at.exception
     recorded.episodes.delete([SCRIPTED])
     at.run()
@@ -229,8 +229,8 @@ def test_an_episode_deleted_while_its_page_stands_is_a_sentence(recorded: TraceS
     assert "Cannot read this" in [subheader.value for subheader in at.subheader]
 
 
-def standing_page(summary, tab: str) -> None:
-    """The part of the page that is drawn again at each step, with the track that was read before."""
+def open_page(summary, tab: str) -> None:
+    """The part of the page that is drawn again at each step, with the data that was loaded before."""
     import streamlit as st  # noqa: PLC0415
 
     from pages.components.episode.view import show_episode  # noqa: PLC0415
@@ -241,7 +241,7 @@ def standing_page(summary, tab: str) -> None:
     show_episode(summary, episode_data_of(store(), summary))
 
 
-def test_the_step_is_remembered_for_each_episode(recorded: TraceStore):
+def test_each_episode_remembers_its_step(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="12")
     del at.query_params["step"]
     at.switch_page("pages/traces.py").run()
@@ -251,7 +251,7 @@ def test_the_step_is_remembered_for_each_episode(recorded: TraceStore):
     assert selector(at).value == recorded.episodes.decision_at_step(SCRIPTED, 11)
 
 
-def test_the_neighbours_in_the_run_are_one_click_away(recorded: TraceStore):
+def test_buttons_open_the_previous_and_next_episode_of_the_run(recorded: TraceStore):
     at = opened(id=SCRIPTED)
     assert button(at, "Previous-episode").disabled
     assert not button(at, "Next-episode").disabled
@@ -260,19 +260,19 @@ def test_the_neighbours_in_the_run_are_one_click_away(recorded: TraceStore):
 # ------------------------------------------------------------------- where there is nothing, or not yet
 
 
-def test_an_unknown_id_is_a_sentence_with_a_way_out(recorded: TraceStore):
+def test_an_unknown_id_shows_an_error_and_a_link(recorded: TraceStore):
     at = opened(id="0123456789ab")
     assert any("0123456789ab" in text for text in texts(at))
     assert "All traces" in [link.proto.label for link in at.get("page_link")]
 
 
-def test_a_step_that_is_not_there_is_said_and_the_episode_is_shown_all_the_same(recorded: TraceStore):
+def test_an_invalid_step_shows_an_error_above_the_episode(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="99999")
     assert any("Step 99999 is not in this episode" in text for text in texts(at))
     assert selector(at).value == 0
 
 
-def test_no_id_offers_the_newest_episodes_and_first_those_with_steps(recorded: TraceStore):
+def test_without_an_id_the_newest_episodes_are_offered_those_with_steps_first(recorded: TraceStore):
     only_queued(recorded, spec_of(), "d" * 32)
     offers = [b.key for b in opened().button if (b.key or "").startswith("offer-")]
     assert len(offers) == 4
@@ -284,21 +284,21 @@ def test_an_empty_store_explains_itself(data_dir: Path):
     assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
 
 
-def test_a_failed_episode_says_what_went_wrong(hostile: str):
+def test_a_failed_episode_shows_its_error(hostile: str):
     at = opened(id=hostile)
     assert "RuntimeError" in texts(at)
     go_to(at, 1)
     assert any("it took no step" in text for text in texts(at))
 
 
-def test_a_queued_episode_waits(empty: TraceStore):
+def test_a_queued_episode_waits_for_a_worker(empty: TraceStore):
     queued = only_queued(empty, spec_of())
     at = opened(id=queued.id)
     assert any("Waiting for a worker" in caption.value for caption in at.caption)
     assert any("has not made a decision yet" in text for text in texts(at))
 
 
-def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
+def test_a_running_episode_shows_what_is_stored(empty: TraceStore):
     queued = only_queued(empty, spec_of())
     assert empty.queue.claim_next(worker="tests")
     recorder = empty.recorder(queued.id)
@@ -311,7 +311,7 @@ def test_a_running_episode_is_shown_as_far_as_it_is_stored(empty: TraceStore):
     assert selector(at).value == 0
 
 
-def test_a_running_episode_is_followed_until_somebody_goes_elsewhere(empty: TraceStore):
+def test_following_a_running_episode_ends_when_the_user_moves_away(empty: TraceStore):
     queued = only_queued(empty, spec_of())
     assert empty.queue.claim_next(worker="tests")
     held: list[Decision] = []
@@ -339,7 +339,7 @@ def test_a_running_episode_is_followed_until_somebody_goes_elsewhere(empty: Trac
 
 
 class Unfinished:
-    """Records everything but the end."""
+    """Does not record the end of the episode."""
 
     def __init__(self, recorder) -> None:
         self.start = recorder.start
@@ -349,9 +349,7 @@ class Unfinished:
         pass
 
 
-def test_in_a_windows_first_run_charts_are_empty_places_that_the_next_run_fills(
-    recorded: TraceStore, monkeypatch: pytest.MonkeyPatch
-):
+def test_charts_are_drawn_in_the_second_run_of_a_new_session(recorded: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pages.components.episode.view.is_first_look", is_first_look)
     at = opened(id=SCRIPTED)
     assert "cs-is-awaited" in markdown(at)

@@ -1,4 +1,4 @@
-"""Training examples and episodes as files: what a page hands out is what the command writes."""
+"""Downloads of episodes and training examples: the same bytes as the command writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.model.server import says
 
 @pytest.fixture
 def played(data_dir: Path) -> Iterator[TraceStore]:
-    """A model's episode: two decisions whose call could be used and one whose call could not."""
+    """A model's episode: two decisions with a valid call, one with an invalid one."""
     good = says(thinks("move_left", "do"))
     with TraceStore.from_settings(load_settings()) as store:
         record(store, (good, says(says_nothing_to_do()), good), on_bad_call="noop")
@@ -36,8 +36,8 @@ def played(data_dir: Path) -> Iterator[TraceStore]:
 
 
 @pytest.fixture
-def handed_out(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What each download button would run when it is clicked, by its key: a test has no browser that asks for it."""
+def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The function behind each download button, by its key; without a browser, nothing else calls it."""
     found: dict[str, Any] = {}
     real = st.download_button
 
@@ -71,10 +71,10 @@ def code_of(at: AppTest) -> str:
     return next(code.value for code in at.code if code.value.startswith("python -m core.export"))
 
 
-def test_the_list_hands_out_what_the_command_writes(played: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
+def test_the_list_downloads_what_the_command_writes(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
     at = opened("traces")
     assert any(caption.value.startswith("2 examples") for caption in at.caption)
-    lines = handed_out["sft_download"]()
+    lines = downloads["sft_download"]()
     assert lines == written(tmp_path)
     assert code_of(at) == "python -m core.export --sft --out=craftscope-sft.jsonl"
     for example in read_sft(io.BytesIO(lines)):
@@ -83,37 +83,37 @@ def test_the_list_hands_out_what_the_command_writes(played: TraceStore, handed_o
     at.multiselect(key="sft_models").set_value(["tiny-model"])
     at.number_input(key="sft_min_reward").set_value(-5.0).run()
     assert not at.exception
-    assert handed_out["sft_download"]() == written(tmp_path, "--with-unusable", "--model=tiny-model", "--min-reward=-5")
+    assert downloads["sft_download"]() == written(tmp_path, "--with-unusable", "--model=tiny-model", "--min-reward=-5")
     at.number_input(key="sft_min_reward").set_value(1000.0).run()
     assert any("No decision matches" in info.value for info in at.info)
 
 
-def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
+def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, downloads: dict[str, Any], tmp_path: Path):
     at = opened("traces", policy="random")
     assert any("No decision matches" in info.value for info in at.info)  # none of them asked a model
     at.checkbox(key="sft_all_policies").check().run()
-    lines = handed_out["sft_download"]()
+    lines = downloads["sft_download"]()
     assert {example.policy for example in read_sft(io.BytesIO(lines))} == {"random"}
     assert lines == written(tmp_path, "--all-policies", "--policy=random")
 
 
-def test_an_episode_of_a_model_hands_out_its_examples(played: TraceStore, handed_out: dict[str, Any], tmp_path: Path):
+def test_a_models_episode_downloads_its_examples(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
     opened("episode", id=EPISODE)
-    assert handed_out["download-sft"]() == written(tmp_path, f"--episode={EPISODE}")
+    assert downloads["download-sft"]() == written(tmp_path, f"--episode={EPISODE}")
 
 
-def test_an_episode_without_a_model_has_no_examples(recorded: TraceStore, handed_out: dict[str, Any]):
+def test_an_episode_without_a_model_has_no_examples(recorded: TraceStore, downloads: dict[str, Any]):
     opened("episode", id="1" * 32)
-    assert "download" in handed_out and "download-sft" not in handed_out
+    assert "download" in downloads and "download-sft" not in downloads
 
 
-def test_several_episodes_are_an_archive_without_those_that_are_gone(recorded: TraceStore):
+def test_several_episodes_are_a_zip_without_deleted_ones(recorded: TraceStore):
     with zipfile.ZipFile(io.BytesIO(episodes_zip(recorded, ["1" * 32, "0" * 32, "3" * 32]))) as archive:
         documents = [read_document(archive.read(name)) for name in archive.namelist()]
     assert [document.episode.id for document in documents] == ["1" * 32, "3" * 32]
 
 
-def test_too_many_are_cut_after_a_whole_line_and_said(
+def test_too_many_examples_are_cut_after_a_whole_line_and_reported(
     recorded: TraceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     wanted = SftFilter(all_policies=True)
@@ -127,7 +127,7 @@ def test_too_many_are_cut_after_a_whole_line_and_said(
     assert count_examples(recorded, wanted).lines == 2
 
 
-def test_named_episodes_come_once_each_and_only_where_they_pass(recorded: TraceStore):
+def test_named_episodes_come_once_and_only_if_they_match(recorded: TraceStore):
     named = SftFilter(episode_ids=("3" * 32, "1" * 32, "3" * 32), all_policies=True)
     lines = list(read_sft(examples_file(recorded, named).splitlines()))
     assert list(dict.fromkeys(line.episode_id for line in lines)) == ["3" * 32, "1" * 32]
@@ -136,7 +136,7 @@ def test_named_episodes_come_once_each_and_only_where_they_pass(recorded: TraceS
     assert {line.episode_id for line in read_sft(examples_file(recorded, of_random).splitlines())} == {"3" * 32}
 
 
-def test_the_command_that_is_shown_asks_for_the_same():
+def test_the_shown_command_has_the_same_filters():
     wanted = SftFilter(
         EpisodeFilter(
             policies=("llm", "--odd name; rm"),

@@ -1,4 +1,4 @@
-"""Launch: the form says what will run, says what is wrong beside it, and starts it."""
+"""The launch page: the form, its link, its errors, the seed gallery, and launching."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.rewards import to_changes
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig
-from pages.components.launch.throughput import longest_s, pace_of
+from pages.components.launch.throughput import longest_s, throughput_of
 from pages.components.text.escape import escape
 from pages.components.text.format import seeds_text
 from tests.support import ROOT
@@ -27,7 +27,7 @@ WAIT_S = 120
 
 @pytest.fixture
 def stored(data_dir: Path) -> Iterator[TraceStore]:
-    """A store that knows what seeds 0-3 look like, so that no world has to be made."""
+    """A store with the worlds of seeds 0-3, so that none has to be generated."""
     with TraceStore.from_settings(load_settings()) as store:
         store.seeds.save(described(0, trees=12))
         store.seeds.save(described(1, trees=3, diamond=9))
@@ -42,17 +42,17 @@ def shown(at: AppTest) -> list[str]:
 
 
 def picked(at: AppTest) -> str:
-    """The line that says what is picked."""
+    """The line with the picked seeds."""
     (line,) = [markdown.value for markdown in at.markdown if markdown.value.startswith("Picked")]
     return line.replace("\\", "")
 
 
-def test_it_opens_with_something_that_can_be_launched_and_is_seen_to_be_picked(stored: TraceStore):
+def test_the_form_opens_with_a_picked_seed_and_can_be_launched(stored: TraceStore):
     stored.seeds.save(described(42, trees=5))
     at = opened("42, 0-3")
     assert at.text_input(key="launch_seeds").value == "42"
     assert at.checkbox(key="launch_pick_42").value
-    assert picked(at) == "Picked: seed **42** (1 seed)"
+    assert picked(at) == "Picked: **42** (1 seed)"
     assert at.button(key="launch_now").label == "Launch 1 episode"
     assert not at.button(key="launch_now").disabled
     assert "1 seed × 1 = 1" in summary(at)
@@ -67,7 +67,7 @@ def test_a_link_fills_the_form(stored: TraceStore):
     assert "3 seeds × 3 = 9 or more" in summary(at)
 
 
-def test_what_is_set_goes_into_the_address(stored: TraceStore):
+def test_settings_are_in_the_url(stored: TraceStore):
     at = opened()
     at.text_input(key="launch_seeds").set_value("5, 6")
     at.number_input(key="launch_episodes").set_value(2)
@@ -76,14 +76,14 @@ def test_what_is_set_goes_into_the_address(stored: TraceStore):
     assert not at.query_params  # a parameter set here would be one more entry of the browser's history
 
 
-def test_an_address_that_the_form_wrote_fills_it_again(stored: TraceStore):
+def test_the_url_of_the_form_fills_it_again(stored: TraceStore):
     at = opened(play="2, 5", by="random", episodes="3")
     assert at.text_input(key="launch_seeds").value == "2, 5"
     assert at.selectbox(key="launch_policy").value == "random"
     assert link(at) == {"play": "2, 5", "by": "random", "episodes": "3"}
 
 
-def test_what_a_link_holds_and_cannot_be_used_is_said_and_replaced(stored: TraceStore):
+def test_invalid_values_of_a_link_are_reported_and_replaced(stored: TraceStore):
     at = opened(policy="scriptedd", episodes="many")
     said = " ".join(warning.value for warning in at.warning)
     assert "scriptedd" in said
@@ -125,7 +125,7 @@ EVERYTHING = {
 }
 
 
-def test_a_link_with_everything_gives_the_form_and_the_form_gives_the_link(stored: TraceStore):
+def test_a_link_with_every_field_survives_the_form(stored: TraceStore):
     at = opened(**EVERYTHING)
     assert not at.warning
     assert link(at) == EVERYTHING
@@ -135,7 +135,7 @@ def test_a_link_with_everything_gives_the_form_and_the_form_gives_the_link(store
     assert checked_reward(EDITED).config_hash in summary(at)
 
 
-def test_what_is_edited_in_the_form_is_found_again_by_its_link(stored: TraceStore):
+def test_edits_survive_in_the_link(stored: TraceStore):
     at = opened()
     at.number_input(key="launch_default_count_weight").set_value(0.5)
     at.number_input(key="launch_max_ops").set_value(600)
@@ -149,13 +149,13 @@ def test_what_is_edited_in_the_form_is_found_again_by_its_link(stored: TraceStor
     assert link(again) == link(at)
 
 
-def test_rewards_of_a_link_that_are_saved_go_by_their_name(stored: TraceStore):
+def test_a_saved_reward_configuration_of_a_link_is_shown_by_name(stored: TraceStore):
     stored.rewards.save("mine", checked_reward(EDITED))
     at = opened(rewards=to_changes(EDITED))
     assert at.selectbox(key="launch_start").value == "saved:mine"
 
 
-def test_a_hostile_link_is_said_and_the_defaults_stand(stored: TraceStore):
+def test_a_hostile_link_is_reported_and_gets_the_defaults(stored: TraceStore):
     image = "![x](http://host/y)"
     at = opened(
         **{
@@ -173,12 +173,16 @@ def test_a_hostile_link_is_said_and_the_defaults_stand(stored: TraceStore):
     said = [warning.value for warning in at.warning]
     assert not any("![" in sentence or "](" in sentence for sentence in said)
     unescaped = [sentence.replace("\\", "") for sentence in said]
-    for part in ("The link's rewards cannot be used: ", 'The link\'s "farmer.farm" is "![x]', '"farmer.max_actions"'):
+    for part in (
+        "Invalid reward configuration in the link: ",
+        'The link\'s "farmer.farm" is "![x]',
+        '"farmer.max_actions"',
+    ):
         assert any(part in sentence for sentence in unescaped)
     for name in ("farmer.seeds", "llm.base_url"):
-        assert f'The link\'s "{name}" is not a setting of this form.' in unescaped
+        assert f'Unknown setting in the link: "{name}".' in unescaped
     assert any('"max_actions" is "0"' in sentence for sentence in unescaped)
-    assert any('"budget_usd" is "-1"' in s and s.endswith("It stays empty.") for s in unescaped)
+    assert any('"budget_usd" is "-1"' in s and s.endswith("Left empty.") for s in unescaped)
     assert len(said) == 7
     assert RewardConfig(strategy="per_achievement").config_hash in summary(at)
     assert at.selectbox(key="launch_param_farmer_farm").value == "water"
@@ -187,23 +191,25 @@ def test_a_hostile_link_is_said_and_the_defaults_stand(stored: TraceStore):
     assert not checked(at.number_input(key="launch_default_count_weight").set_value(0.5).run()).warning
 
 
-def test_rewards_that_cannot_be_used_are_in_the_link_so_that_a_reload_says_so(stored: TraceStore):
+def test_an_invalid_reward_configuration_is_reported_after_a_reload(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_lambda").set_value(1e12).run())
     again = opened(**link(at))
-    assert any("The link's rewards cannot be used" in warning.value.replace("\\", "") for warning in again.warning)
+    assert any(
+        "Invalid reward configuration in the link" in warning.value.replace("\\", "") for warning in again.warning
+    )
     assert again.number_input(key="launch_lambda").value == 1.0
 
 
-def test_what_is_too_long_for_an_address_is_left_out_and_said(stored: TraceStore):
+def test_values_too_long_for_a_url_are_left_out_and_reported(stored: TraceStore):
     at = opened()
     checked(at.text_input(key="launch_name").set_value("é" * 2_000).run())
     assert link(at) == {"play": "42", "by": "scripted", "episodes": "1", "without": "name"}
     (warning,) = opened(**link(at)).warning
-    assert "The link leaves out what its form held as name" in warning.value
+    assert "This link does not include the name" in warning.value
 
 
-def test_a_language_models_texts_are_never_in_a_link_which_says_that_they_are_missing(stored: TraceStore):
+def test_texts_of_a_language_model_are_not_in_the_link_and_reported_missing(stored: TraceStore):
     at = opened(by="llm")
     for name, text in (("base_url", "http://me:secret@127.0.0.1:9"), ("model", "tiny")):
         at.text_input(key=f"launch_param_llm_{name}").set_value(text)
@@ -244,14 +250,14 @@ def test_a_language_models_texts_are_never_in_a_link_which_says_that_they_are_mi
         ("max_seconds", "٣"),
     ],
 )
-def test_numbers_of_a_link_are_plain_or_said_and_replaced(stored: TraceStore, name: str, text: str):
+def test_unusual_numbers_of_a_link_are_reported_and_replaced(stored: TraceStore, name: str, text: str):
     at = opened(**{name: text})
     assert any(name in warning.value.replace("\\", "") for warning in at.warning)
     assert name not in link(at) or link(at)[name] == "1"
     assert not at.button(key="launch_now").disabled
 
 
-def test_the_form_is_as_it_was_left_when_one_comes_back(stored: TraceStore):
+def test_the_form_keeps_its_values_when_the_user_comes_back(stored: TraceStore):
     at = opened()
     at.text_input(key="launch_seeds").set_value("3")
     checked(at.number_input(key="launch_max_steps").set_value(123).run())
@@ -265,14 +271,14 @@ def test_the_form_is_as_it_was_left_when_one_comes_back(stored: TraceStore):
     ("text", "said"),
     [("seven", "seven"), ("9-0", "backwards"), ("0-2147483647", "2,147,483,648"), ("-1", "-1")],
 )
-def test_seeds_that_cannot_be_used_are_said_and_nothing_can_be_launched(stored: TraceStore, text: str, said: str):
+def test_invalid_seeds_are_reported_and_block_the_launch(stored: TraceStore, text: str, said: str):
     at = opened()
     checked(at.text_input(key="launch_seeds").set_value(text).run())
     assert any(escape(said) in error for error in errors(at))
     assert at.button(key="launch_now").disabled
 
 
-def test_picks_that_are_cleared_are_no_error_and_nothing_can_be_launched(stored: TraceStore):
+def test_cleared_picks_are_no_error_but_block_the_launch(stored: TraceStore):
     at = opened()
     checked(at.button(key="launch_clear_picks").click().run())
     assert not at.error
@@ -281,7 +287,7 @@ def test_picks_that_are_cleared_are_no_error_and_nothing_can_be_launched(stored:
     assert at.button(key="launch_now").disabled
 
 
-def test_a_cap_of_zero_is_said_beside_the_caps_and_beside_the_button(stored: TraceStore):
+def test_a_limit_of_zero_is_reported_beside_the_limits_and_the_button(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_max_steps").set_value(0).run())
     said = [error for error in errors(at) if escape("max_steps is 0") in error]
@@ -289,21 +295,21 @@ def test_a_cap_of_zero_is_said_beside_the_caps_and_beside_the_button(stored: Tra
     assert at.button(key="launch_now").disabled
 
 
-def test_no_episodes_per_seed_is_said(stored: TraceStore):
+def test_zero_episodes_per_seed_is_reported(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_episodes").set_value(0).run())
     assert any(escape("episodes_per_seed is 0") in error for error in errors(at))
     assert at.button(key="launch_now").disabled
 
 
-def test_a_world_without_cells_is_said(stored: TraceStore):
+def test_a_world_without_cells_is_reported(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_width").set_value(0).run())
     assert any("area" in error for error in errors(at))
     assert at.button(key="launch_now").disabled
 
 
-def test_a_world_smaller_than_what_the_player_sees_is_said_and_can_be_launched(stored: TraceStore):
+def test_a_world_smaller_than_the_view_gets_a_warning(stored: TraceStore):
     at = opened()
     assert not at.warning
     checked(at.number_input(key="launch_width").set_value(8).run())
@@ -311,7 +317,7 @@ def test_a_world_smaller_than_what_the_player_sees_is_said_and_can_be_launched(s
     assert not at.button(key="launch_now").disabled
 
 
-def test_lambda_zero_is_said_to_count_as_one(stored: TraceStore):
+def test_lambda_zero_counts_as_one(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_lambda").set_value(0.0).run())
     assert any("Lambda 0 counts as 1" in caption.value for caption in at.caption)
@@ -331,14 +337,14 @@ def test_an_untouched_form_names_the_default_configuration(stored: TraceStore):
     assert RewardConfig(strategy="consistent").config_hash in summary(at)
 
 
-def test_a_weight_that_is_edited_is_part_of_the_configuration(stored: TraceStore):
+def test_an_edited_weight_is_part_of_the_configuration(stored: TraceStore):
     at = opened()
     checked(at.number_input(key="launch_default_count_weight").set_value(0.5).run())
     expected = RewardConfig(strategy="per_achievement", default_achievement_count_weight=0.5)
     assert expected.config_hash in summary(at)
 
 
-def test_a_click_on_a_world_picks_its_seed_and_another_lets_it_go(stored: TraceStore):
+def test_a_click_on_a_world_picks_its_seed_and_another_unpicks_it(stored: TraceStore):
     at = opened(seeds="42")
     checked(at.checkbox(key="launch_pick_1").check().run())
     assert at.text_input(key="launch_seeds").value == "42, 1"
@@ -355,16 +361,16 @@ def test_a_typed_seed_is_picked_in_the_gallery(stored: TraceStore):
     assert [at.checkbox(key=f"launch_pick_{seed}").value for seed in range(4)] == [False, True, True, False]
 
 
-def test_picked_seeds_that_the_gallery_does_not_show_are_named_and_can_be_shown(stored: TraceStore):
+def test_picked_seeds_outside_the_gallery_can_be_shown(stored: TraceStore):
     at = opened(seeds="2, 7")
-    assert picked(at) == "Picked: seeds **2, 7** (2 seeds)"
+    assert picked(at) == "Picked: **2, 7** (2 seeds)"
     checked(at.button(key="launch_show_picked").click().run())
     assert at.text_input(key="launch_shown").value == "7, 0-3"
     assert at.checkbox(key="launch_pick_7").value
     assert "launch_show_picked" not in {str(button.key) for button in at.button}
 
 
-def test_the_gallery_of_a_link_begins_with_the_seeds_of_the_link(stored: TraceStore):
+def test_the_gallery_starts_with_the_seeds_of_the_link(stored: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.switch_page("pages/launch.py")
     at.query_params["seeds"] = "3"
@@ -389,15 +395,15 @@ def test_the_gallery_is_filtered_by_traits_and_sorted(stored: TraceStore):
     assert shown(at) == ["Seed 0", "Seed 3"]
 
 
-def test_no_fitting_world_is_said(stored: TraceStore):
+def test_filters_without_a_match_say_so(stored: TraceStore):
     at = opened()
     at.multiselect(key="launch_traits").set_value(["Diamond within 20", "10 trees or more"])
     checked(at.run())
     assert shown(at) == []
-    assert any("No world shown here" in info.value for info in at.info)
+    assert any("No world here" in info.value for info in at.info)
 
 
-def test_worlds_that_are_not_made_yet_can_be_picked_already(stored: TraceStore):
+def test_worlds_can_be_picked_before_they_are_generated(stored: TraceStore):
     at = opened()
     checked(at.text_input(key="launch_shown").set_value("3-5").run())
     assert shown(at) == ["Seed 3", "Seed 4", "Seed 5"]
@@ -412,7 +418,7 @@ def test_the_next_seeds_are_shown_on_demand(stored: TraceStore):
     assert len(shown(at)) == 12
 
 
-def test_too_many_seeds_to_show_are_said(stored: TraceStore):
+def test_too_many_seeds_to_show_is_an_error(stored: TraceStore):
     at = opened()
     checked(at.text_input(key="launch_shown").set_value("0-5000").run())
     assert any("5,001" in error for error in errors(at))
@@ -437,37 +443,37 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
     assert rows[0].policy_seed != rows[1].policy_seed
 
 
-def test_how_long_it_takes_is_said_from_stored_episodes(recorded: TraceStore):
+def test_the_time_estimate_uses_stored_episodes(recorded: TraceStore):
     at = opened(policy="scripted")
-    (takes,) = [caption for caption in at.caption if caption.value.startswith("Takes about")]
-    assert "at the pace of the last 2 scripted episodes, if all steps are used" in takes.value
-    assert "ms a step" in takes.proto.help
+    (takes,) = [caption for caption in at.caption if caption.value.startswith("Takes up to about")]
+    assert "2 scripted episodes" in takes.proto.help
+    assert "ms per step" in takes.proto.help
 
 
-def test_how_long_it_takes_is_not_guessed_without_any(stored: TraceStore):
+def test_there_is_no_time_estimate_without_stored_episodes(stored: TraceStore):
     assert any("No time estimate yet" in caption.value for caption in opened().caption)
 
 
-def test_the_longest_time_counts_rounds_of_workers_and_the_time_cap(recorded: TraceStore):
+def test_the_time_estimate_counts_rounds_of_workers_and_the_time_limit(recorded: TraceStore):
     rows = recorded.episodes.page().rows
-    pace = pace_of(rows)
-    assert pace is not None
-    assert pace.episodes == len([row for row in rows if row.n_steps >= 20])
-    one = longest_s(pace, rollouts=1, max_steps=100, max_time_s=3600, at_once=2)
-    assert longest_s(pace, rollouts=3, max_steps=100, max_time_s=3600, at_once=2) == pytest.approx(2 * one)
-    assert longest_s(pace, rollouts=2, max_steps=10**9, max_time_s=60, at_once=2) == 60
-    assert pace_of(()) is None
+    throughput = throughput_of(rows)
+    assert throughput is not None
+    assert throughput.episodes == len([row for row in rows if row.n_steps >= 20])
+    one = longest_s(throughput, rollouts=1, max_steps=100, max_time_s=3600, at_once=2)
+    assert longest_s(throughput, rollouts=3, max_steps=100, max_time_s=3600, at_once=2) == pytest.approx(2 * one)
+    assert longest_s(throughput, rollouts=2, max_steps=10**9, max_time_s=60, at_once=2) == 60
+    assert throughput_of(()) is None
 
 
 @pytest.mark.parametrize(
     ("seeds", "text"),
     [((), ""), ((7,), "7"), ((0, 1), "0, 1"), ((0, 1, 2, 42), "0-2, 42"), ((5, 3, 4, 5 + 1), "5, 3, 4, 6")],
 )
-def test_seeds_are_written_as_a_person_types_them(seeds: tuple[int, ...], text: str):
+def test_consecutive_seeds_are_written_as_a_range(seeds: tuple[int, ...], text: str):
     assert seeds_text(seeds) == text
 
 
-def test_a_form_that_was_launched_a_moment_ago_says_so_when_the_page_is_loaded_again(stored: TraceStore):
+def test_a_reload_just_after_a_launch_links_to_the_run(stored: TraceStore):
     plan = LaunchPlan(
         seeds=(42,),
         episodes_per_seed=1,
@@ -479,5 +485,5 @@ def test_a_form_that_was_launched_a_moment_ago_says_so_when_the_page_is_loaded_a
         max_actions_per_call=5,
     )
     stored.runs.create(make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS))
-    assert any("The same was launched" in caption.value for caption in opened().caption)
-    assert not any("The same was launched" in caption.value for caption in opened(play="3").caption)
+    assert any("Same configuration launched" in caption.value for caption in opened().caption)
+    assert not any("Same configuration launched" in caption.value for caption in opened(play="3").caption)

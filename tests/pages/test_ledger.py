@@ -1,4 +1,4 @@
-"""Ledger: decisions by components as a table, a heat map and curves, what is to come, and whether the books agree."""
+"""The Ledger tab: table, heat map, curves, return-to-go, and the check of the sum."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tampered(store: TraceStore, statement: str, **values: object) -> None:
 
 
 def one_more(store: TraceStore, index: int, by: float = 0.5) -> None:
-    """Another reward than its parts come to in one decision."""
+    """Adds `by` to the logged reward of one decision, so that its components no longer add up."""
     its = "SELECT id FROM episodes WHERE uuid = :uuid"
     tampered(
         store,
@@ -68,43 +68,43 @@ def one_more(store: TraceStore, index: int, by: float = 0.5) -> None:
 # -------------------------------------------------------------------------------------------- on the page
 
 
-def test_every_view_draws_and_is_in_the_address(recorded: TraceStore):
+def test_every_view_draws_and_is_in_the_url(recorded: TraceStore):
     assert (charts(on_ledger("Table")), charts(on_ledger("Heat map")), charts(on_ledger("Curves"))) == (0, 1, 1)
 
 
-def test_the_books_of_a_recorded_episode_agree_and_that_is_said_quietly(recorded: TraceStore):
+def test_a_recorded_episode_adds_up(recorded: TraceStore):
     at = on_ledger()
     count = len(recorded.episodes.decisions(SCRIPTED))
-    assert f"All {count} decisions agree: λ times the sum of the parts is the logged reward." in captions(at)
-    assert "do not agree" not in markdown(at)
+    assert f"Components add up to the logged reward in all {count} decisions" in captions(at)
+    assert "do not add up" not in markdown(at)
 
 
-def test_books_that_do_not_agree_are_a_red_line_with_the_way_to_the_first_place(recorded: TraceStore):
+def test_a_mismatch_is_shown_in_red_with_a_button_to_the_first_one(recorded: TraceStore):
     one_more(recorded, 9)
     one_more(recorded, 5)
     at = on_ledger(step="1")
-    assert ":red[**The books do not agree.** Decision 5 was logged as" in markdown(at)
-    assert "decisions agree" not in captions(at)
+    assert ":red[**Components do not add up.** Decision 5: logged" in markdown(at)
+    assert "Components add up" not in captions(at)
     button(at, "go-to-mismatch").click().run()
     assert selector(at).value == 5
 
 
-def test_what_is_to_come_is_summed_from_the_decision_to_the_end(recorded: TraceStore):
+def test_the_return_to_go_sums_from_the_decision_to_the_end(recorded: TraceStore):
     rewards = recorded.episodes.decisions(SCRIPTED)
     at = on_ledger()
     go_to(at, 4)
     shaped = sum(row.reward for row in rewards[4:])
     env = sum(row.env_reward for row in rewards[4:])
-    assert f"From decision 4 to the end: shaped {shaped:+.2f}, environment {env:+.2f}." in captions(at)
+    assert f"Return-to-go from decision 4: shaped {shaped:+.2f}, environment {env:+.2f}" in captions(at)
 
 
-def test_gamma_discounts_what_is_to_come(recorded: TraceStore):
+def test_gamma_discounts_the_return_to_go(recorded: TraceStore):
     at = on_ledger(to_go_gamma="0.5")
     shaped = return_to_go([row.reward for row in recorded.episodes.decisions(SCRIPTED)], 0.5)[0]
-    assert f"discounted by γ 0.5: shaped {shaped:+.2f}" in captions(at)
+    assert f"(γ 0.5): shaped {shaped:+.2f}" in captions(at)
 
 
-def test_the_table_is_given_to_the_page_with_the_current_decision(recorded: TraceStore):
+def test_the_table_marks_the_current_decision(recorded: TraceStore):
     at = on_ledger(step="20")
     (table,) = [each for each in at.get("bidi_component") if "ledger_table" in each.proto.component_name]
     sent = json.loads(table.proto.json)
@@ -112,11 +112,11 @@ def test_the_table_is_given_to_the_page_with_the_current_decision(recorded: Trac
     assert sent["current"] in [row["decision"] for row in sent["rows"]]
 
 
-def test_an_episode_that_paid_nothing_says_so(recorded: TraceStore):
+def test_an_episode_without_rewards_says_so(recorded: TraceStore):
     tampered(recorded, "DELETE FROM reward_components")
     tampered(recorded, "UPDATE decisions SET reward = 0")
     for view in ("Table", "Heat map", "Curves"):
-        assert "No component paid in this episode." in texts(on_ledger(view))
+        assert "No component paid a reward in this episode." in texts(on_ledger(view))
 
 
 def test_names_from_a_trace_are_never_read_as_markdown(recorded: TraceStore):
@@ -162,7 +162,7 @@ def targets(figure: go.Figure) -> dict[str, list[list[int | None]]]:
     return figure.to_dict()["layout"]["meta"]["decisions"]
 
 
-def test_the_table_holds_the_current_decision_among_those_around_it_that_paid():
+def test_the_table_lists_the_current_decision_and_rewarded_ones_around_it():
     breakdowns = [paid(part("wood", 0.1)) if at % 10 == 0 else paid() for at in range(1_000)]
     ledger = Ledger.of(breakdowns)
     assert decisions_around(ledger, 505) == sorted([*range(440, 581, 10), 505])
@@ -172,10 +172,10 @@ def test_the_table_holds_the_current_decision_among_those_around_it_that_paid():
     assert all(len(decisions_around(ledger, current)) == ROWS for current in range(0, 1_000, 7))
 
 
-def test_a_decision_whose_books_do_not_agree_is_listed_though_it_has_no_parts():
-    track = episode_data_of([paid(part("wood", 0.1)), paid(), paid(), paid(part("wood", 0.1))])
+def test_a_mismatched_decision_is_listed_even_without_components():
+    data = episode_data_of([paid(part("wood", 0.1)), paid(), paid(), paid(part("wood", 0.1))])
     logged = np.array([0.1, 0.0, 0.5, 0.1])
-    _, rows = table_of(track, logged, np.zeros(4), 0, "light")
+    _, rows = table_of(data, logged, np.zeros(4), 0, "light")
     assert [(row.decision, row.shaped, row.cells == ()) for row in rows] == [
         (0, "+0.10", False),
         (2, "+0.50", True),
@@ -183,24 +183,24 @@ def test_a_decision_whose_books_do_not_agree_is_listed_though_it_has_no_parts():
     ]
 
 
-def test_long_names_of_components_leave_room_for_the_chart():
+def test_long_component_names_are_cut_in_labels():
     column = Ledger.of([paid(part("w" * 200, 0.1))]).columns[0]
     assert len(label_of(column)) <= 40
 
 
 def test_the_table_of_a_long_episode_stays_small():
-    track = episode_data_of(long_episode())
-    logged = np.array([row.reward for row in track.decisions])
-    columns, rows = table_of(track, logged, return_to_go(logged), 5_000, "dark")
+    data = episode_data_of(long_episode())
+    logged = np.array([row.reward for row in data.decisions])
+    columns, rows = table_of(data, logged, return_to_go(logged), 5_000, "dark")
     assert len(rows) == ROWS
     assert len(columns) <= ROWS
 
 
-def test_a_cell_says_what_was_paid_and_why():
+def test_a_cell_explains_its_reward():
     breakdowns = [paid(part("wood", 0.1), part("health", 0.001), by=0.5), paid()]
-    track = episode_data_of(breakdowns)
-    logged = np.array([row.reward for row in track.decisions])
-    columns, (first, second) = table_of(track, logged, return_to_go(logged), 1, "light")
+    data = episode_data_of(breakdowns)
+    logged = np.array([row.reward for row in data.decisions])
+    columns, (first, second) = table_of(data, logged, return_to_go(logged), 1, "light")
     assert [column.name for column in columns] == ["wood", "health"]  # what pays most comes first
     assert [cell.text for cell in first.cells] == ["+0.05", "+0.0005"]
     assert first.cells[0].says == paid_sentence(0, breakdowns[0].components[0], 0.5)
@@ -208,18 +208,18 @@ def test_a_cell_says_what_was_paid_and_why():
     assert (first.shaped, second.cells, second.shaped, second.env) == ("+0.05", (), "0.00", "+0.10")
 
 
-def test_the_heat_map_of_a_long_episode_has_few_cells_and_says_where_a_click_goes():
-    track = episode_data_of(long_episode())
-    env = np.array([row.env_reward for row in track.decisions])
-    figure, bins = heat_map(track.ledger, track.breakdowns, env, 5_000, "dark")
+def test_the_heat_map_of_a_long_episode_groups_decisions():
+    data = episode_data_of(long_episode())
+    env = np.array([row.env_reward for row in data.decisions])
+    figure, bins = heat_map(data.ledger, data.breakdowns, env, 5_000, "dark")
     cells, bars = traces(figure)
     assert bins.size == 84
     assert len(cells.x) == len(bars.x) <= MAX_COLUMNS
     assert len(cells.z) == MAX_ROWS + 1  # the last for all others
     assert len(str(figure.to_json())) < 400_000
     rows = targets(figure)["xy"]
-    strongest = np.abs(track.ledger.paid[: bins.size])
-    kept = [at for at in range(len(track.ledger.columns)) if strongest[:, at].any()]
+    strongest = np.abs(data.ledger.paid[: bins.size])
+    kept = [at for at in range(len(data.ledger.columns)) if strongest[:, at].any()]
     assert kept
     for row, line in zip(rows, cells.z, strict=True):
         assert None not in [target for target, place in zip(row, line, strict=True) if place is not None]
@@ -230,7 +230,7 @@ def picked(row: list[int | None]) -> list[tuple[int, int]]:
     return [(at, target) for at, target in enumerate(row) if target is not None]
 
 
-def test_a_cell_of_the_heat_map_leads_to_the_decision_that_paid_most():
+def test_a_click_on_a_heat_map_cell_goes_to_its_largest_reward():
     breakdowns = [paid() for _ in range(2 * MAX_COLUMNS)]
     breakdowns[4], breakdowns[5] = paid(part("wood", 0.1)), paid(part("wood", 0.3))
     figure, bins = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MAX_COLUMNS), 0, "light")
@@ -241,14 +241,14 @@ def test_a_cell_of_the_heat_map_leads_to_the_decision_that_paid_most():
     assert "decision 5: wood +1 in inventory × 0.30 = +0.3" in says
 
 
-def test_an_empty_cell_of_the_heat_map_leads_to_what_paid_most_in_its_column():
+def test_a_click_on_an_empty_heat_map_cell_goes_to_the_largest_reward_of_its_column():
     breakdowns = [paid() for _ in range(2 * MAX_COLUMNS)]
     breakdowns[5], breakdowns[9] = paid(part("wood", 0.3)), paid(part("stone", 0.1))
     figure, _ = heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(2 * MAX_COLUMNS), 0, "light")
     assert [picked(row) for row in targets(figure)["xy"]] == [[(2, 5), (4, 9)]] * 2
 
 
-def test_what_was_taken_away_stands_on_the_other_side_of_nothing():
+def test_negative_rewards_have_the_other_end_of_the_colour_scale():
     breakdowns = [paid(part("wood", 1.0)), paid(part("wood", -1.0)), paid()]
     cells = traces(heat_map(Ledger.of(breakdowns), breakdowns, np.zeros(3), 0, "light")[0])[0]
     more, less, nothing = cells.z[0]
@@ -256,7 +256,7 @@ def test_what_was_taken_away_stands_on_the_other_side_of_nothing():
     assert nothing is None
 
 
-def test_the_environment_stands_on_its_own_axis_in_every_figure():
+def test_the_environment_has_its_own_axis_in_every_figure():
     breakdowns = long_episode(200)
     env, ledger = np.arange(200.0), Ledger.of(breakdowns)
     *others, bars = traces(heat_map(ledger, breakdowns, env, 3, "light")[0])
@@ -267,7 +267,7 @@ def test_the_environment_stands_on_its_own_axis_in_every_figure():
     assert [line.name for line in lines if line.yaxis == "y2"] == ["shaped return-to-go"]
 
 
-def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
+def test_curves_end_at_their_sums_which_add_up_to_the_return():
     ledger, env = Ledger.of(long_episode(500)), np.ones(500)
     to_go = ReturnToGo(return_to_go(ledger.totals), return_to_go(env))
     *lines, shaped, paid_by_env, env_to_go = traces(curves(ledger, env, to_go, 3, "light"))
@@ -279,7 +279,7 @@ def test_curves_end_at_their_sums_and_all_of_them_at_the_return():
     assert paid_by_env.customdata[-1] == "+500.00"
 
 
-def test_curves_say_nothing_as_zero_without_a_sign():
+def test_curves_show_zero_without_a_sign():
     ledger, env = Ledger.of(long_episode(20)), np.zeros(20)
     *_, paid_by_env, _ = traces(curves(ledger, env, ReturnToGo(return_to_go(ledger.totals), env), 3, "light"))
     assert set(paid_by_env.customdata) == {"0.00"}
@@ -294,9 +294,9 @@ def test_bins_cover_every_decision_once():
     assert Binned.of(9_999).words(1) == "decisions 84–167"
 
 
-def test_the_data_behind_the_charts_holds_every_decision_and_adds_up():
-    track = episode_data_of(long_episode(300, names=3))
-    head, *rows = ledger_csv(track)
+def test_the_csv_of_the_charts_has_every_decision_and_adds_up():
+    data = episode_data_of(long_episode(300, names=3))
+    head, *rows = ledger_csv(data)
     assert head == [
         *("decision", "first_step", "end_step"),
         *(f"inventory: thing {at}" for at in range(3)),
@@ -306,7 +306,7 @@ def test_the_data_behind_the_charts_holds_every_decision_and_adds_up():
     for row in rows:
         *_, a, b, c, shaped, _ = [float(cell or 0) for cell in row]
         assert a + b + c == pytest.approx(shaped)
-    to_go = return_to_go(track.ledger.totals)
-    head, first, *_, last = curves_csv(track, ReturnToGo(to_go, to_go))
+    to_go = return_to_go(data.ledger.totals)
+    head, first, *_, last = curves_csv(data, ReturnToGo(to_go, to_go))
     assert head[-4:] == ["shaped_return", "environment_return", "shaped_to_go", "environment_to_go"]
-    assert float(last[-4] or 0) == pytest.approx(float(first[-2] or 0)) == pytest.approx(track.ledger.totals.sum())
+    assert float(last[-4] or 0) == pytest.approx(float(first[-2] or 0)) == pytest.approx(data.ledger.totals.sum())

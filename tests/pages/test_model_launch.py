@@ -1,4 +1,4 @@
-"""Launch with a language model: its form, a test of the connection, profiles, what it will come to, and a budget."""
+"""The launch page for language models: connection, profiles, keys, estimate and budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEY = "sk-test-9f8e7d6c5b4a3210"
 
 @pytest.fixture
 def stored(data_dir: Path) -> Iterator[TraceStore]:
-    """A store that knows what the seed looks like, so that no world has to be made."""
+    """A store with the seed's world, so that it need not be generated."""
     with TraceStore.from_settings(load_settings()) as store:
         store.seeds.save(described(0, trees=12))
         yield store
@@ -64,7 +64,7 @@ def captions(at: AppTest) -> str:
     return "\n".join(element.value for element in at.caption)
 
 
-def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: TraceStore):
+def test_the_form_shows_missing_values_and_an_estimate(stored: TraceStore):
     at = opened(by="llm")
     assert at.button(key="launch_now").disabled
     assert errors(at) == []  # nothing is wrong yet
@@ -82,7 +82,7 @@ def test_the_form_says_what_is_missing_and_what_a_launch_will_come_to(stored: Tr
     assert "No price is known for this model" in captions(at)
 
 
-def test_the_estimate_ends_where_the_budget_does(stored: TraceStore):
+def test_the_budget_limits_the_estimate(stored: TraceStore):
     at = with_model()
     at.number_input(key="launch_budget_calls").set_value(4)
     said = summary(checked(at.run()))
@@ -100,7 +100,7 @@ def test_a_known_price_is_an_estimate_in_dollars(stored: TraceStore):
     assert cost.endswith(" USD") and 0 < float(cost.removesuffix(" USD")) < 0.1
 
 
-def test_a_model_begins_with_ten_decisions_and_others_with_a_thousand(stored: TraceStore):
+def test_models_start_with_ten_decisions_and_other_policies_with_a_thousand(stored: TraceStore):
     at = opened()
     assert at.number_input(key="launch_max_decisions").value == 1_000
     checked(at.selectbox(key="launch_policy").set_value("llm").run())
@@ -110,21 +110,21 @@ def test_a_model_begins_with_ten_decisions_and_others_with_a_thousand(stored: Tr
     assert at.number_input(key="launch_max_decisions").value == 1_000
 
 
-def test_decisions_that_a_person_has_set_stay(stored: TraceStore):
+def test_a_decision_limit_set_by_the_user_stays(stored: TraceStore):
     at = opened()
     at.number_input(key="launch_max_decisions").set_value(77).run()
     checked(at.selectbox(key="launch_policy").set_value("llm").run())
     assert at.number_input(key="launch_max_decisions").value == 77
 
 
-def test_a_link_says_where_the_decisions_differ_from_where_they_begin(stored: TraceStore):
+def test_a_link_holds_a_decision_limit_that_is_not_the_default(stored: TraceStore):
     at = opened(by="llm", max_decisions="1000")
     assert at.number_input(key="launch_max_decisions").value == 1_000
     assert link(at)["max_decisions"] == "1000"
     assert "max_decisions" not in link(opened(by="llm"))
 
 
-def test_a_link_never_says_where_a_key_would_be_sent(stored: TraceStore):
+def test_a_link_never_holds_a_base_url(stored: TraceStore):
     at = with_model("http://127.0.0.1:9/secret-path", "tiny-model")
     assert not any("127.0.0.1" in value or "tiny-model" in value for value in link(at).values())
     other = opened(by="llm", base_url="http://evil.example", model="m")
@@ -142,7 +142,7 @@ def connection(at: AppTest) -> tuple[str | None, ...]:
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key for a server on loopback, one for another, and one for the first that is not set."""
+    """A key for a loopback server, one for another server, and an unset one for the first."""
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=127.0.0.1:9, B_KEY=127.0.0.1:10, C_KEY=127.0.0.1:9")
     monkeypatch.setenv("A_KEY", KEY)
     monkeypatch.setenv("B_KEY", KEY)
@@ -158,7 +158,7 @@ def test_a_link_names_a_profile_and_the_form_is_filled_from_it(stored: TraceStor
     assert link(at) == {"play": "42", "by": "llm", "episodes": "1", "profile": "local"}  # a reload has it too
 
 
-def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection_in_its_place(stored: TraceStore):
+def test_a_link_to_a_deleted_profile_is_reported_and_clears_the_connection(stored: TraceStore):
     at = with_model()
     del at.session_state["launch_now"]  # as on leaving the page
     at.query_params["by"] = "llm"
@@ -167,7 +167,7 @@ def test_a_link_to_a_profile_that_is_gone_says_so_and_leaves_no_other_connection
     (warning,) = at.warning
     said = warning.value.replace("\\", "")
     assert 'The link\'s "profile" is "*gone*": no saved connection has that name' in said
-    assert said.endswith("It stays empty.")
+    assert said.endswith("Left empty.")
     assert connection(at) == ("", "", "")
     assert at.button(key="launch_now").disabled
     assert "profile" not in link(at)
@@ -183,7 +183,7 @@ def test_a_profile_is_part_of_the_link_of_a_language_model_only(stored: TraceSto
 def test_only_the_keys_of_the_typed_host_are_offered(stored: TraceStore, keys: None):
     at = with_model("http://127.0.0.1:9/v1")
     assert key_choice(at).options == ["No key", "A_KEY"] and key_choice(at).value == "A_KEY"
-    assert "Not set where Craftscope runs: C_KEY." in captions(at)
+    assert "Not set in the environment: C_KEY" in captions(at)
     fill(at, base_url="http://127.0.0.1:9/v2")
     assert key_choice(at).value == "A_KEY"
     fill(at, base_url="http://127.0.0.1:10")
@@ -207,16 +207,14 @@ def test_a_new_server_does_not_get_the_key_of_the_old_one(stored: TraceStore, mo
         assert KEY not in second.requests[0][1]["authorization"]
 
 
-def test_no_key_can_be_chosen_where_there_is_one(stored: TraceStore, keys: None):
+def test_no_key_can_be_chosen_although_there_is_one(stored: TraceStore, keys: None):
     at = with_model()
     checked(key_choice(at).set_value("").run())
     assert key_choice(at).value == "" and errors(at) == []
 
 
 @pytest.mark.parametrize("name", ["B_KEY", "NEVER_PAIRED_KEY"])
-def test_a_profile_whose_key_is_not_for_its_host_is_not_launched_and_says_what_to_do(
-    stored: TraceStore, keys: None, name: str
-):
+def test_a_profile_with_a_key_for_another_host_is_not_launched(stored: TraceStore, keys: None, name: str):
     stored.profiles.save(ModelProfile("old", "http://127.0.0.1:9", "m", name))
     at = opened(by="llm", profile="old")
     assert key_choice(at).value is None
@@ -227,7 +225,7 @@ def test_a_profile_whose_key_is_not_for_its_host_is_not_launched_and_says_what_t
     assert errors(at) == [] and not at.button(key="launch_now").disabled
 
 
-def test_each_profile_brings_the_key_of_its_own_server(stored: TraceStore, keys: None):
+def test_each_profile_selects_its_own_key(stored: TraceStore, keys: None):
     stored.profiles.save(ModelProfile("a", "http://127.0.0.1:9", "m", "A_KEY"))
     stored.profiles.save(ModelProfile("b", "http://127.0.0.1:10", "m", "B_KEY"))
     at = opened(by="llm", profile="a")
@@ -266,7 +264,7 @@ def test_a_picture_names_the_providers_that_refuse_it(stored: TraceStore):
     assert "Mistral's API and servers that use mistral-common refuse pictures" in captions(at)
 
 
-def test_what_stands_in_the_way_of_a_connection_is_said(stored: TraceStore):
+def test_a_failed_connection_is_explained(stored: TraceStore):
     with ModelServer([says({"error": {"message": "no"}}, status=401)]) as server:
         at = with_model(server.url)
         checked(at.button(key="launch_llm_try").click().run())
@@ -279,11 +277,11 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore, keys: None
     at.text_input(key="launch_profile_name").set_value("local")
     checked(at.button(key="launch_profile_save").click().run())
     assert stored.profiles.all().rows == (ModelProfile("local", "http://127.0.0.1:9", "tiny-model", "A_KEY"),)
-    assert "The profile is saved." in texts(at)
+    assert "Profile saved" in texts(at)
     assert at.selectbox(key="launch_param_llm_profile").value == "local"
 
     fill(at, model="another")
-    assert "have been changed since they were filled" in captions(at)
+    assert "differ from this profile" in captions(at)
 
     fresh = opened(by="llm")
     checked(fresh.selectbox(key="launch_param_llm_profile").set_value("local").run())
@@ -293,7 +291,7 @@ def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore, keys: None
     assert fresh.text_input(key="launch_param_llm_model").value == "tiny-model"
 
 
-def test_the_default_prompt_stands_in_the_form_and_follows_the_actions_of_a_call(stored: TraceStore):
+def test_the_default_prompt_follows_the_max_actions_per_call(stored: TraceStore):
     at = with_model()
     prompt = at.text_area(key="launch_llm_prompt")
     assert prompt.value == default_system_prompt(5)
@@ -325,7 +323,7 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
     assert KEY not in json.dumps(run.config)
 
 
-def test_asking_again_is_part_of_what_is_said(stored: TraceStore):
+def test_retries_are_part_of_the_estimate(stored: TraceStore):
     at = with_model()
     assert at.number_input(key="launch_param_llm_ask_again").disabled
     checked(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
@@ -333,7 +331,7 @@ def test_asking_again_is_part_of_what_is_said(stored: TraceStore):
     assert "Each decision may add 2 retries." in captions(at)
 
 
-def test_what_a_budget_leaves_is_the_least_of_its_parts():
+def test_the_smallest_part_of_the_budget_counts():
     wanted = Estimate(calls=80, tokens_in=7_000, tokens_out=1_000, cost_usd=2.0)
     assert share_of_budget(Budget(), wanted) == 1
     assert share_of_budget(Budget(max_calls=24), wanted) == 0.3

@@ -1,4 +1,4 @@
-"""The run page of a model's episode: its last decision, what was spent, and a budget that is used up."""
+"""The run page for language models: the last decision, spending, and the budget."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def texts(at: AppTest) -> list[str]:
     return [element.value for element in at.text]
 
 
-def test_the_last_decision_and_what_was_spent_are_said(data_dir: Path):
+def test_the_last_decision_and_the_spending_are_shown(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, [says(thinks("move_left", "do", reasoning=HOSTILE * 20))])
     at = opened()
@@ -52,11 +52,11 @@ def cards(at: AppTest) -> list[dict[str, str]]:
 
 
 def launch_link(at: AppTest) -> dict[str, list[str]]:
-    (proto,) = [element.proto for element in at.get("page_link") if element.proto.label.startswith("Launch another")]
+    (proto,) = [element.proto for element in at.get("page_link") if element.proto.label.startswith("Launch again")]
     return parse_qs(proto.query_string)
 
 
-def test_a_card_says_what_its_episode_has_come_to_so_far(data_dir: Path):
+def test_a_card_shows_its_episodes_calls_and_tokens(data_dir: Path):
     busy = says({"error": {"message": "slow down"}}, status=429, Retry_After="0")
     with TraceStore.from_settings(load_settings()) as store:
         record(store, [says(thinks("noop")), busy, says(thinks("noop"))], decisions=4)
@@ -64,7 +64,7 @@ def test_a_card_says_what_its_episode_has_come_to_so_far(data_dir: Path):
     assert (card["Model calls"], card["Tokens"], card["Cost, USD"]) == ("4", "480", "n/a")
 
 
-def test_a_card_says_the_cost_where_the_price_is_known(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_card_shows_the_cost_if_the_price_is_known(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("core.policies.llm.policy.cost_usd", lambda **_: 0.0004)
     with TraceStore.from_settings(load_settings()) as store:
         record(store)
@@ -81,7 +81,7 @@ def test_a_card_has_the_same_figures_before_the_first_decision(data_dir: Path, m
     assert (waiting["Model calls"], waiting["Tokens"], waiting["Cost, USD"]) == ("0", "0", "n/a")
 
 
-def test_the_sums_of_all_cards_are_asked_for_at_once(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_spending_of_all_cards_is_one_query(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
     with TraceStore.from_settings(load_settings()) as store:
         record(store, others=3)
@@ -98,7 +98,7 @@ def test_the_sums_of_all_cards_are_asked_for_at_once(data_dir: Path, monkeypatch
     assert asked and set(asked) == {4}
 
 
-def test_another_launch_like_it_is_offered_with_its_profile_and_nothing_else_of_the_connection(data_dir: Path):
+def test_launch_again_holds_only_the_profile_of_the_connection(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, profile="my llama", key_name="A_KEY", key=KEY)
     link = launch_link(opened())
@@ -106,13 +106,13 @@ def test_another_launch_like_it_is_offered_with_its_profile_and_nothing_else_of_
     assert not any(word in str(link) for word in ("127.0.0.1", "tiny-model", "A_KEY"))
 
 
-def test_a_connection_that_was_typed_leaves_no_profile_in_the_link(data_dir: Path):
+def test_a_typed_connection_leaves_no_profile_in_the_link(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store)
     assert "profile" not in launch_link(opened())
 
 
-def test_a_budget_that_is_used_up_is_said(data_dir: Path):
+def test_a_used_up_budget_is_shown(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, budget={"max_calls": 3, "max_tokens": None, "max_cost_usd": None})
     at = opened()
@@ -120,7 +120,7 @@ def test_a_budget_that_is_used_up_is_said(data_dir: Path):
     assert any("budget used up" in str(element.proto) for element in (*at.get("badge"), *at.markdown))
 
 
-def test_a_run_without_a_model_says_nothing_of_one(recorded: TraceStore):
+def test_a_run_without_a_model_shows_no_model_figures(recorded: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = "f" * 32
     at = at.switch_page("pages/run.py").run()
@@ -128,7 +128,7 @@ def test_a_run_without_a_model_says_nothing_of_one(recorded: TraceStore):
     assert not any("Model calls" in text for text in texts(at))
 
 
-def test_a_budget_of_another_shape_is_passed_over(data_dir: Path):
+def test_a_budget_of_unexpected_types_is_ignored(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, budget={"max_calls": "many"})
     assert any(text.endswith("cost n/a") for text in texts(opened()))

@@ -1,4 +1,4 @@
-"""The Model tab and the head of a model's episode: everything of a call, and nothing of it read as Markdown."""
+"""The Model tab and the header of a model's episode. Text of a model is never read as Markdown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def recorded(*replies: Reply, **params: Any) -> None:
 
 
 def opened(tab: str = "Model", step: int = 3) -> AppTest:
-    """At a step of the second decision, where nothing else is said."""
+    """By default at a step of the second decision."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = EPISODE
     at.query_params["step"] = str(step)
@@ -46,7 +46,7 @@ def opened(tab: str = "Model", step: int = 3) -> AppTest:
 
 
 def opened_at(decision: int, tab: str = "Model") -> AppTest:
-    """At a decision, whether it took a step or not."""
+    """At a decision, even one without a step."""
     with TraceStore.from_settings(load_settings()) as store:
         frame = store.episodes.decisions(EPISODE)[decision].step_end
     at = opened(tab, step=frame)
@@ -81,7 +81,7 @@ def expanders(at: AppTest) -> list[str]:
     return [expander.label for expander in at.expander]
 
 
-def test_the_tab_shows_what_was_asked_and_answered(data_dir: Path):
+def test_the_tab_shows_the_request_and_the_answer(data_dir: Path):
     recorded(
         says(
             thinks(
@@ -123,29 +123,29 @@ def test_what_a_server_refused_and_what_it_says_it_cost_are_shown(data_dir: Path
     assert any("cost by the server 0.250 USD" in text for text in shown)
 
 
-def test_only_messages_that_are_new_since_the_call_before_stand_open(data_dir: Path):
+def test_only_new_messages_are_unfolded(data_dir: Path):
     recorded()
     first = opened(step=1)
-    assert "2 messages, the first question of this episode" in captions(first)
+    assert "2 messages, the first request of this episode" in captions(first)
     second = opened(step=3)
     # The rules and the opening were sent before; the answer, and its result with the next observation, were not.
-    assert "4 messages, 2 of them new since the call before" in captions(second)
+    assert "4 messages, 2 new since the previous call" in captions(second)
     assert "2 sent before: 1 system, 1 user" in expanders(second)
 
 
-def test_the_messages_are_compared_with_the_newest_call_before_whichever_decision_made_it(data_dir: Path):
+def test_messages_are_compared_with_the_previous_call_of_any_decision(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         store.runs.create(make_run(RUN, [EPISODE]))
         record_episode(store, EPISODE, 6)  # every other decision asks a model, the second one first
     assert "No model was called for this decision." in texts(opened_at(0))
     first = captions(opened_at(1))
-    assert "2 messages, the first question of this episode (no decision before asked a model)" in first
+    assert "2 messages, the first request of this episode (no earlier decision called a model)" in first
     second = captions(opened_at(3))
-    assert "4 messages, 2 of them new since decision 1, the last one before that asked a model" in second
-    assert "first question" not in second
+    assert "4 messages, 2 new since the previous call (decision 1)" in second
+    assert "first request" not in second
 
 
-def test_a_scripted_episode_has_no_such_tab_and_a_link_to_it_does_no_harm(recorded: TraceStore):
+def test_a_scripted_episode_has_no_model_tab_and_ignores_a_link_to_it(recorded: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["id"] = "1" * 32
     at.query_params["tab"] = "Model"
@@ -155,7 +155,7 @@ def test_a_scripted_episode_has_no_such_tab_and_a_link_to_it_does_no_harm(record
     assert not any(element.value.startswith("Model:") for element in at.caption)
 
 
-def test_answers_that_were_asked_again_are_kept_in_words(data_dir: Path):
+def test_invalid_answers_before_a_retry_are_shown(data_dir: Path):
     good = says(thinks("move_left", "do"))
     recorded(good, says(says_nothing_to_do()), good, on_bad_call="retry", ask_again=2)
     at = opened()
@@ -164,10 +164,10 @@ def test_answers_that_were_asked_again_are_kept_in_words(data_dir: Path):
     assert any("holds no tool call" in text for text in texts(at))
     assert HOSTILE in codes(at)
     head = next(caption.value for caption in at.caption if caption.value.startswith("Model:"))
-    assert "Model: **4** calls" in head and "errors: **1 no tool call**" in head
+    assert "Model: **4 calls**" in head and "errors: **1 no tool call**" in head
 
 
-def test_a_call_that_could_not_be_used_is_said_with_what_to_do(data_dir: Path):
+def test_an_invalid_call_is_explained(data_dir: Path):
     recorded(says(says_nothing_to_do()))
     at = opened(step=0)
     assert "no tool call" in texts(at)
@@ -176,7 +176,7 @@ def test_a_call_that_could_not_be_used_is_said_with_what_to_do(data_dir: Path):
     assert metrics(at)["Input"] == "n/a"
 
 
-def test_attempts_and_the_waits_between_them_are_said_and_split_the_timing(data_dir: Path):
+def test_http_attempts_and_waits_are_shown_and_timed(data_dir: Path):
     busy = says({"error": {"message": "slow down"}}, status=429, Retry_After="0.3")
     good = says(thinks("move_left", "do"))
     recorded(good, busy, good)
@@ -195,7 +195,7 @@ def test_attempts_and_the_waits_between_them_are_said_and_split_the_timing(data_
     assert float(timing.split("waiting ")[1].split(" ms")[0]) >= 250
 
 
-def test_a_pause_before_asking_again_is_said_and_counts_as_waiting(data_dir: Path):
+def test_a_pause_before_a_retry_counts_as_waiting(data_dir: Path):
     good, broken = says(thinks("move_left", "do")), says({"error": {"message": "broken"}}, status=500)
     recorded(good, broken, good, on_bad_call="retry", http_retries=0)
     at = opened()
@@ -219,7 +219,7 @@ def test_the_timing_of_all_decisions_is_read_without_a_payload(data_dir: Path, m
     assert "they were not recorded" not in captions(at)
 
 
-def test_where_waiting_and_parsing_were_not_recorded_that_is_said(data_dir: Path):
+def test_unrecorded_waiting_and_parsing_are_reported(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         store.runs.create(make_run(RUN, [EPISODE]))
         record_episode(store, EPISODE, 6)  # its calls do not say how long parsing took
@@ -228,7 +228,7 @@ def test_where_waiting_and_parsing_were_not_recorded_that_is_said(data_dir: Path
     assert "they were not recorded and are part of the inference" in captions(at)
 
 
-def test_terminal_codes_are_shown_as_text_and_not_acted_on(data_dir: Path):
+def test_terminal_codes_are_shown_as_text(data_dir: Path):
     body = thinks("noop", f"fly{CODES}", reasoning=CODES, content=CODES)
     body["choices"][0]["message"]["reasoning_content"] = CODES
     recorded(says({**body, "model": f"tiny{CODES}"}, x_request_id="req\x9b7"))
@@ -246,7 +246,7 @@ def test_terminal_codes_are_shown_as_text_and_not_acted_on(data_dir: Path):
     assert any(SEEN in str(message["content"]) for request in sent for message in request["messages"])
 
 
-def test_what_a_model_says_is_never_read_as_markdown(data_dir: Path):
+def test_text_of_a_model_is_never_read_as_markdown(data_dir: Path):
     body = thinks("noop", HOSTILE, reasoning=HOSTILE, content=HOSTILE)
     recorded(says({**body, "model": HOSTILE}, x_request_id="![](http://example.org/z.png)"))
     at = opened(step=2)
@@ -256,14 +256,14 @@ def test_what_a_model_says_is_never_read_as_markdown(data_dir: Path):
             assert "example.org" not in str(element.proto), element
 
 
-def test_a_picture_that_was_sent_is_shown_with_its_size(data_dir: Path):
+def test_a_sent_picture_is_shown_with_its_size(data_dir: Path):
     recorded(observe="both")
     at = opened(step=1)
     assert any("288 × 288 pixels, PNG, " in caption.value for caption in at.caption)
     assert at.get("image")
 
 
-def test_a_long_answer_is_cut_with_its_size_and_the_whole_a_click_away(data_dir: Path):
+def test_a_long_answer_is_cut_and_can_be_downloaded(data_dir: Path):
     recorded(says(thinks("move_left", "do", content="x" * 50_000)))
     at = opened()
     assert all(len(code) < 21_000 for code in codes(at))
@@ -271,10 +271,10 @@ def test_a_long_answer_is_cut_with_its_size_and_the_whole_a_click_away(data_dir:
     assert any(button.proto.label == "The whole of it" for button in at.get("download_button"))
 
 
-def test_the_head_says_what_the_calls_come_to(data_dir: Path):
+def test_the_header_sums_up_the_calls(data_dir: Path):
     recorded(says(thinks("move_left", "do")), decisions=4)
     head = next(caption.value for caption in opened("Reward").caption if caption.value.startswith("Model:"))
-    assert "Model: **4** calls · tokens **400** in, **80** out · cost **n/a** · latency p50 **" in head
+    assert "Model: **4 calls** · tokens **400** in, **80** out · cost **n/a** · latency p50 **" in head
     assert head.endswith("no errors")
 
 
@@ -293,12 +293,12 @@ def test_dollars_have_as_many_digits_as_they_need():
     ]
 
 
-def test_attempts_say_what_came_and_how_long_was_waited():
+def test_attempts_in_words():
     lines = attempts_in_words((Attempt(0, 120, 429), Attempt(1_120, 30, error="ConnectError")))
     assert lines == ("1. HTTP 429 after 120 ms, then waited 1.0 s", "2. no answer (ConnectError) after 30.0 ms")
 
 
-def test_kinds_of_error_are_said_in_words_and_unknown_ones_as_they_are():
+def test_error_kinds_in_words_and_unknown_ones_unchanged():
     assert kinds_in_words({"no_tool_call": 2, "some_thing": 1}) == "2 no tool call, 1 some thing"
 
 
@@ -320,14 +320,14 @@ def test_a_picture_of_a_data_url_is_read():
     [
         ("http://example.org/x.png", "not fetched"),
         ("data:text/html;base64,AAAA", "not fetched"),
-        ("data:image/png;base64,????", "cannot be read"),
-        ("data:image/svg+xml;base64,PHN2Zy8+", "cannot be read"),
+        ("data:image/png;base64,????", "invalid data"),
+        ("data:image/svg+xml;base64,PHN2Zy8+", "invalid data"),
         (data_url((3_000, 3_000)), "too large"),
         ("data:image/png;base64," + "A" * 9_000_000, "too large"),
     ],
-    ids=["address", "html", "no base64", "svg", "many pixels", "many characters"],
+    ids=["url", "html", "no base64", "svg", "many pixels", "many characters"],
 )
-def test_what_is_no_picture_is_said_instead(url: str, says: str):
+def test_an_invalid_picture_is_explained(url: str, says: str):
     assert says in str(picture_of(url))
 
 
@@ -339,7 +339,7 @@ def cut_call(finish_reason: str) -> Reply:
     return says(body)
 
 
-def test_a_call_that_is_not_whole_is_put_down_to_the_limit_only_where_the_server_says_so(data_dir: Path):
+def test_a_cut_call_blames_the_token_limit_only_if_the_server_says_so(data_dir: Path):
     recorded(cut_call("tool_calls"), cut_call("length"), on_bad_call="noop", decisions=2)
     finished = opened_at(0)
     assert "its call is not whole" in texts(finished)
@@ -350,14 +350,14 @@ def test_a_call_that_is_not_whole_is_put_down_to_the_limit_only_where_the_server
     assert any("raise the limit of tokens" in text for text in texts(cut))
 
 
-def test_what_the_policy_did_instead_is_no_second_call(data_dir: Path):
+def test_a_replacement_action_is_not_a_second_call(data_dir: Path):
     recorded(cut_call("tool_calls"), on_bad_call="noop", decisions=1)
     at = opened(step=1)
     assert "Tool call as it came" in captions(at) and "Tool call 1 of 2" not in captions(at)
     assert "What the policy did instead" in captions(at)
     assert any(text.startswith("noop. The answer was invalid, so the policy did nothing") for text in texts(at))
     at = opened("Tool call", step=1)
-    assert "What the policy did instead" in captions(at)
+    assert "Replacement action" in captions(at)
     assert not any(text.startswith("Call 1 of 2") for text in texts(at))
-    assert "The answer could not be used: its call is not whole." in texts(at)
+    assert "Invalid answer: its call is not whole." in texts(at)
     assert not any("(truncated)" in text or text == "truncated" for text in texts(at))

@@ -1,4 +1,4 @@
-"""Potential: how far an episode's shaping is from a potential's difference, in words, and where."""
+"""The Potential tab: whether an episode's shaping is potential-based, and where it deviates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHAPED = "9" * 32
 
 @pytest.fixture
 def shaped(recorded: TraceStore) -> TraceStore:
-    """With one more episode, which was shaped by a potential."""
+    """With another episode, whose shaping is potential-based."""
     params = {"potential": "tool_tier", "gamma": 0.95, "scale": 3.0}
     spec = spec_of(
         policy=PolicySpec("scripted"),
@@ -44,35 +44,35 @@ def said(at: AppTest) -> str:
     return "\n".join([*texts(at), *(caption.value for caption in at.caption)])
 
 
-def test_an_episode_that_was_shaped_by_a_potential_opens_with_it_and_does_not_deviate(shaped: TraceStore):
+def test_a_potential_based_episode_opens_with_its_potential_and_does_not_deviate(shaped: TraceStore):
     at = on_potential(SHAPED)
     count = len(shaped.episodes.decisions(SHAPED))
-    assert f"Based on this potential: in all {count} decisions" in said(at)
-    assert "The scale that fits best is 3; with it, 100% of the shaping is explained." in said(at)
+    assert f"Potential-based: in all {count} decisions" in said(at)
+    assert "Best-fitting scale: 3, which explains 100% of the shaping." in said(at)
     assert not [each for each in at.button if each.key == "go-to-largest-deviation"]
 
 
-def test_each_configuration_begins_with_what_fits_it(shaped: TraceStore):
+def test_the_controls_start_with_the_values_of_each_configuration(shaped: TraceStore):
     at = on_potential()
     assert at.selectbox(key="potential").value == "achievements"
     at.number_input(key="potential_gamma").set_value(0.5).run()
     at.query_params.clear()
     at.query_params["id"], at.query_params["tab"] = SHAPED, "Potential"
     at.run()
-    assert "Based on this potential" in said(at)
+    assert "Potential-based" in said(at)
     assert at.number_input(key="potential_gamma").value == 0.95
     assert at.number_input(key="potential_scale").value == 3.0
 
 
-def test_read_as_added_the_same_episode_deviates(shaped: TraceStore):
+def test_the_same_episode_deviates_if_the_shaped_reward_is_added(shaped: TraceStore):
     at = on_potential(SHAPED)
     at.button_group(key="reading").set_value("added").run()
-    assert "Not based on this potential" in said(at)
+    assert "Not potential-based" in said(at)
 
 
-def test_another_episode_deviates_and_the_worst_place_is_one_click_away(recorded: TraceStore):
+def test_a_button_goes_to_the_largest_deviation(recorded: TraceStore):
     at = on_potential(step="1")
-    assert "Not based on this potential" in said(at)
+    assert "Not potential-based" in said(at)
     go = button(at, "go-to-largest-deviation")
     worst = int(go.label.split()[3].strip(","))
     go.click().run()
@@ -85,15 +85,15 @@ def test_every_potential_can_be_picked(recorded: TraceStore, potential: str):
     assert CHOICES[potential].description in said(at)
 
 
-def test_an_end_that_was_foreseen_and_one_that_was_not_are_told_apart(recorded: TraceStore):
-    assert "known to be the end (the step limit was reached), so φ is 0 after it" in said(on_potential())
+def test_a_known_end_and_a_cut_off_episode_differ(recorded: TraceStore):
+    assert "Known end (the step limit was reached): φ is 0" in said(on_potential())
     with recorded._database.writing() as connection:
         connection.exec_driver_sql("UPDATE episodes SET stop_reason = 'aborted', status = 'aborted'")
         connection.exec_driver_sql("DELETE FROM episode_packs")
-    assert "was cut off (stopped), so φ stays what it was" in said(on_potential())
+    assert "Cut off (stopped): φ keeps its value" in said(on_potential())
 
 
-def test_scenes_that_are_damaged_meanwhile_are_a_sentence_where_they_are_needed(recorded: TraceStore):
+def test_corrupt_scenes_show_an_error_only_where_they_are_needed(recorded: TraceStore):
     at = on_potential()
     with recorded._database.writing() as connection:
         connection.exec_driver_sql("UPDATE scene_chunks SET blob = x'00'")
@@ -101,7 +101,7 @@ def test_scenes_that_are_damaged_meanwhile_are_a_sentence_where_they_are_needed(
     assert not at.exception
     assert "Cannot read this" in [subheader.value for subheader in at.subheader]
     at.selectbox(key="potential").set_value("vitals").run()
-    assert "Not based on this potential" in said(at)
+    assert "Not potential-based" in said(at)
 
 
 # ----------------------------------------------------------------------------------------------- its parts
@@ -113,7 +113,7 @@ def found(shaping: np.ndarray, phi: np.ndarray, ended: bool = True) -> Potential
     return check(shaping, (phi[:-1], phi[1:]), is_end=is_end, gamma=1.0)
 
 
-def test_a_column_of_a_long_episode_shows_the_decision_that_deviates_most_and_leads_to_it():
+def test_a_column_of_a_long_episode_shows_its_largest_deviation():
     shaping = np.zeros(10_000)
     shaping[5_003] = 7.0
     figure, size = potential_chart(found(shaping, np.zeros(10_001)), "vitals", 0, "dark")
@@ -127,7 +127,7 @@ def test_a_column_of_a_long_episode_shows_the_decision_that_deviates_most_and_le
     assert mark["text"] == "▼"
 
 
-def test_what_the_end_pays_back_does_not_flatten_all_else():
+def test_the_last_decision_does_not_flatten_the_chart():
     phi = np.arange(21.0)
     paid = found(np.ones(20), phi)
     assert paid.largest == 19
@@ -135,9 +135,9 @@ def test_what_the_end_pays_back_does_not_flatten_all_else():
     assert not is_cut(found(np.ones(20), phi, ended=False))
 
 
-def test_the_verdict_is_plain():
-    assert verdict(found(np.array([1.0, -1.0]), np.array([0.0, 1.0, 1.0]))).startswith("Based on this potential")
-    assert "1 of 2 decisions deviate, by 2.00 in all. Most in decision 1" in verdict(
+def test_the_verdict_in_words():
+    assert verdict(found(np.array([1.0, -1.0]), np.array([0.0, 1.0, 1.0]))).startswith("Potential-based")
+    assert "1 of 2 decisions deviate, by 2.00 in total. Largest in decision 1" in verdict(
         found(np.array([1.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     )
-    assert "shows nothing" in verdict(found(np.zeros(2), np.zeros(3)))
+    assert "No result" in verdict(found(np.zeros(2), np.zeros(3)))

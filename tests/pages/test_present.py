@@ -1,4 +1,4 @@
-"""Present: the player and nothing else, or a sentence with a way back."""
+"""The present page: the player and nothing else, or an error with a link."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def opened(**query: str) -> AppTest:
     return at
 
 
-def test_the_player_is_all_there_is(recorded: TraceStore):
+def test_only_the_player_is_shown(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="12")
     assert at.session_state[f"frame:{SCRIPTED}"] == 12
     assert not (at.button or at.metric or at.text or at.markdown or at.get("page_link"))
 
 
-def test_a_step_that_is_none_is_said_as_on_the_episode_page(recorded: TraceStore):
+def test_an_invalid_step_shows_the_same_error_as_the_episode_page(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="abc")
     assert at.session_state[f"frame:{SCRIPTED}"] == 0
     assert any('"abc" in the URL is not a step' in text for text in texts(at))
 
 
-def test_an_episode_without_a_frame_says_so_and_leads_back(empty: TraceStore):
+def test_an_episode_without_a_frame_links_back(empty: TraceStore):
     queued = only_queued(empty, spec_of())
     at = opened(id=queued.id)
     assert any("No frame of this episode" in text for text in texts(at))
     assert "Back to the episode" in [link.proto.label for link in at.get("page_link")]
 
 
-def test_an_unknown_id_is_a_sentence(recorded: TraceStore):
+def test_an_unknown_id_shows_an_error(recorded: TraceStore):
     assert any("0123456789ab" in text for text in texts(opened(id="0123456789ab")))

@@ -1,4 +1,4 @@
-"""Run: one launch while it is played and afterwards; stopping; links that lead nowhere."""
+"""The run page: running and finished runs, stopping, and invalid links."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def keys(at: AppTest) -> set[str]:
 
 @pytest.fixture
 def waiting(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TraceStore:
-    """A run of three episodes, one being played by a worker far away and two queued; no worker starts here."""
+    """A run of three episodes: one running on a remote worker, two queued. No worker starts here."""
     monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
     spec = EpisodeSpec(
         seed=42,
@@ -69,7 +69,7 @@ def waiting(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TraceStore:
     return store
 
 
-def test_a_finished_run_shows_what_became_of_it(recorded: TraceStore):
+def test_a_finished_run_shows_its_results(recorded: TraceStore):
     at = opened(RECORDED_RUN)
     rows = recorded.runs.episodes(RECORDED_RUN).rows
     assert at.title[0].value == "Recorded"
@@ -80,7 +80,7 @@ def test_a_finished_run_shows_what_became_of_it(recorded: TraceStore):
     assert not [key for key in keys(at) if key.startswith("stop-card-")]
 
 
-def test_the_environment_return_and_the_shaped_return_are_both_there(recorded: TraceStore):
+def test_a_card_shows_both_returns(recorded: TraceStore):
     at = opened(RECORDED_RUN)
     cards = [element.proto.body for element in at.get("html") if "cs-figures" in element.proto.body]
     for row in recorded.runs.episodes(RECORDED_RUN).rows:
@@ -90,7 +90,7 @@ def test_the_environment_return_and_the_shaped_return_are_both_there(recorded: T
         assert any(f"{row.env_return:+.2f}".replace("-", "−") in text for text in mine)
 
 
-def test_a_running_run_can_be_watched_and_says_its_configuration(waiting: TraceStore):
+def test_a_running_run_shows_its_configuration_and_episodes(waiting: TraceStore):
     at = opened("a" * 32)
     assert at.title[0].value == r"Live \*one\*"
     assert metrics(at)["Ended"] == "0 / 3"
@@ -110,7 +110,7 @@ def test_a_long_run_is_shown_a_page_at_a_time(waiting: TraceStore):
     assert at.get("pagination")
 
 
-def test_stopping_one_asks_nothing_and_leaves_the_others(waiting: TraceStore):
+def test_stopping_one_episode_leaves_the_others(waiting: TraceStore):
     at = opened("a" * 32)
     at.button(key=f"stop-card-{'1' * 32}").click().run()
     assert not at.exception
@@ -130,7 +130,7 @@ def test_stopping_all_reaches_every_episode(waiting: TraceStore):
     assert at.button(key="stop-all").disabled
 
 
-def test_an_unknown_run_is_a_sentence_with_a_way_out(recorded: TraceStore):
+def test_an_unknown_run_shows_an_error_and_a_link(recorded: TraceStore):
     at = opened("0123456789")
     assert "0123456789" in at.error[0].value
     assert not at.metric
@@ -150,7 +150,7 @@ def test_without_an_id_the_newest_runs_are_listed(recorded: TraceStore):
     assert any(f"mean shaped return {mean:+.2f}" in text.value for text in at.text)
 
 
-def test_a_run_leads_to_all_runs_and_to_its_episodes_among_the_traces(recorded: TraceStore):
+def test_a_run_links_to_all_runs_and_to_its_traces(recorded: TraceStore):
     at = opened(RECORDED_RUN)
     links = {link.proto.label: link.proto for link in at.get("page_link")}
     assert f"run={RECORDED_RUN}" in links["These episodes in Traces"].query_string
@@ -170,7 +170,7 @@ def test_a_run_whose_episodes_were_deleted_says_so(recorded: TraceStore):
     assert any("deleted" in text for text in shown)
 
 
-def test_what_is_left_after_a_deletion_is_told_apart_from_what_was_launched(recorded: TraceStore):
+def test_deleted_episodes_are_counted(recorded: TraceStore):
     rows = recorded.runs.episodes(RECORDED_RUN).rows
     launched = {"seeds": [42, 7], "episodes_per_seed": 1}
     queued = tuple(QueuedEpisode(letter * 32, row.spec) for letter, row in zip("de", rows, strict=False))
@@ -178,21 +178,19 @@ def test_what_is_left_after_a_deletion_is_told_apart_from_what_was_launched(reco
     recorded.queue.request_stop(run_id="b" * 32)
     recorded.episodes.delete(["d" * 32])
     at = opened("b" * 32)
-    assert "1 of the 2 episodes of this launch has been deleted since" in captions(at)
-    assert "on seed **7**" in captions(at)
-    assert "1 aborted, 1 deleted since" in captions(opened(None))
+    assert "1 of 2 episodes deleted" in captions(at)
+    assert "seed **7**" in captions(at)
+    assert "1 aborted, 1 deleted" in captions(opened(None))
 
 
-def test_a_running_episode_without_a_frame_says_that_its_world_is_being_made(waiting: TraceStore):
+def test_a_running_episode_without_a_frame_says_that_its_world_is_generated(waiting: TraceStore):
     at = opened("a" * 32)
     frames = [element.proto.body for element in at.get("html") if '<div class="cs-frame-to-come' in element.proto.body]
     assert len(frames) == 3
     assert sum("generating the world" in body for body in frames) == 1
 
 
-def test_a_frame_of_an_episode_that_was_deleted_meanwhile_is_left_out(
-    recorded: TraceStore, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_deleted_episode_has_no_frame(recorded: TraceStore, monkeypatch: pytest.MonkeyPatch):
     def gone(self: Episodes, episode_id: str) -> None:
         raise UnknownEpisode("It has been deleted.")
 
@@ -203,9 +201,7 @@ def test_a_frame_of_an_episode_that_was_deleted_meanwhile_is_left_out(
 
 
 @pytest.mark.parametrize(("repository", "method"), [(Episodes, "latest_scene"), (Queue, "interrupt_stale")])
-def test_a_store_that_fails_while_a_run_is_followed_is_a_sentence_and_ends_the_polling(
-    waiting: TraceStore, repository: type, method: str
-):
+def test_a_store_failure_during_polling_shows_an_error_and_ends_it(waiting: TraceStore, repository: type, method: str):
     def broken(*_: object, **__: object) -> None:
         raise StoreUnavailable("The disk is full.")
 
@@ -257,14 +253,14 @@ def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monk
 # ------------------------------------------------------------------------------- how far it is
 
 
-def test_bar_and_words_are_about_the_same_cap(recorded: TraceStore):
+def test_the_progress_bar_and_its_text_use_the_same_limit(recorded: TraceStore):
     row = replace(recorded.runs.episodes(RECORDED_RUN).rows[0], n_steps=687, n_decisions=312)
     row = replace(row, spec=replace(row.spec, limits=Limits(max_steps=10_000, max_decisions=1_000)))
     assert progress_of(row, Played(687, 312)) == (0.312, "312 of 1,000 decisions · 687 steps")
     assert progress_of(replace(row, n_decisions=10), Played(687, 10)) == (0.0687, "687 of 10,000 steps")
 
 
-def test_caps_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
+def test_limits_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
     first = recorded.runs.episodes(RECORDED_RUN).rows[0]
     first = replace(first, spec=replace(first.spec, limits=Limits(max_steps=500)), n_steps=395, n_decisions=200)
     second = replace(first, id="second", world_episode=2, n_steps=105, n_decisions=50)
@@ -277,39 +273,39 @@ def test_caps_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
 
 
 def _rows(recorded: TraceStore, statuses: str) -> tuple[EpisodeSummary, ...]:
-    """Rows with these statuses: q(ueued), r(unning), c(ompleted); their ids are their places."""
+    """Rows with these statuses: q(ueued), r(unning), c(ompleted). Ids are their indexes."""
     row = recorded.runs.episodes(RECORDED_RUN).rows[0]
     kinds: dict[str, Any] = {"q": EpisodeStatus.QUEUED, "r": EpisodeStatus.RUNNING, "c": EpisodeStatus.COMPLETED}
     return tuple(replace(row, id=str(index), status=kinds[letter]) for index, letter in enumerate(statuses))
 
 
-def test_running_episodes_come_first_and_the_rest_fills_up(recorded: TraceStore):
+def test_running_episodes_get_cards_first(recorded: TraceStore):
     before: list[str] = []
     assert [row.id for row in stage(_rows(recorded, "qqrqr"), 3, before)] == ["2", "4", "0"]
     assert before == ["2", "4", "0"]
 
 
-def test_an_episode_keeps_its_place_while_it_is_played(recorded: TraceStore):
+def test_a_running_episode_keeps_its_card(recorded: TraceStore):
     before = ["2", "1"]
     assert [row.id for row in stage(_rows(recorded, "crrq"), 2, before)] == ["2", "1"]
 
 
-def test_a_finished_one_gives_its_place_to_one_that_is_played(recorded: TraceStore):
+def test_a_finished_episode_gives_its_card_to_a_running_one(recorded: TraceStore):
     before = ["0", "1"]
     assert [row.id for row in stage(_rows(recorded, "crr"), 2, before)] == ["2", "1"]
 
 
-def test_a_finished_one_stays_where_nothing_else_is_played(recorded: TraceStore):
+def test_a_finished_episode_keeps_its_card_if_no_other_is_running(recorded: TraceStore):
     before = ["0", "1"]
     assert [row.id for row in stage(_rows(recorded, "crqq"), 2, before)] == ["0", "1"]
 
 
-def test_no_place_is_given_twice_or_to_an_episode_that_is_gone(recorded: TraceStore):
+def test_no_episode_gets_two_cards_and_a_deleted_one_gets_none(recorded: TraceStore):
     before = ["9", "1"]
     assert [row.id for row in stage(_rows(recorded, "rr"), 4, before)] == ["1", "0"]
 
 
-def test_an_episode_is_named_by_what_sets_it_apart(recorded: TraceStore):
+def test_an_episode_name_has_only_what_distinguishes_it(recorded: TraceStore):
     row = replace(recorded.runs.episodes(RECORDED_RUN).rows[0], seed=7, group_index=1, world_episode=1)
     assert episode_name(row, per_seed=1) == "Seed 7"
     assert episode_name(row, per_seed=3) == "Seed 7 · 2 of 3"
@@ -319,15 +315,13 @@ def test_an_episode_is_named_by_what_sets_it_apart(recorded: TraceStore):
 @pytest.mark.parametrize(
     "config", [{"seeds": "0-9"}, {"policy": "x"}, {"reward": "x"}, {"seeds": 5}, {"policy": {"name": 5}}]
 )
-def test_runs_whose_configuration_has_another_shape_are_listed_all_the_same(
-    recorded: TraceStore, config: dict[str, Any]
-):
+def test_runs_with_an_unexpected_configuration_are_listed(recorded: TraceStore, config: dict[str, Any]):
     recorded.runs.create(Run("9" * 32, datetime.now(UTC), (), config=config))
     at = opened(None)
     assert not at.exception
 
 
-def test_a_failed_episode_says_why_and_leads_to_its_call(data_dir: Path):
+def test_a_failed_episode_shows_its_error_and_links_to_the_call(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, (says(says_nothing_to_do()),), decisions=1)
     at = opened(RUN)

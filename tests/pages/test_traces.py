@@ -1,4 +1,4 @@
-"""Traces: what is stored, filters that say what is wrong, deletion that asks first, and an empty store's way out."""
+"""The traces page: the list, filters and their errors, deletion, and an empty store."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_filter_in_the_url_is_applied(recorded: TraceStore):
 
 
 @pytest.mark.parametrize("name", ["collect_wood", "collect wood"])
-def test_achievements_of_a_link_are_understood_as_stored_and_as_shown(recorded: TraceStore, name: str):
+def test_achievements_of_a_link_may_be_names_or_labels(recorded: TraceStore, name: str):
     at = opened(achievements=name)
     assert at.multiselect(key="achievements").value == ["collect_wood"]
     assert not at.warning
@@ -62,7 +62,7 @@ def test_achievements_of_a_link_are_understood_as_stored_and_as_shown(recorded: 
     )
 
 
-def test_a_link_to_one_run_shows_its_episodes_only_and_can_be_let_go(recorded: TraceStore):
+def test_a_link_to_one_run_shows_only_its_episodes_until_cleared(recorded: TraceStore):
     recorded.runs.create(
         Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, recorded.episodes.page().rows[0].spec),))
     )
@@ -73,11 +73,11 @@ def test_a_link_to_one_run_shows_its_episodes_only_and_can_be_let_go(recorded: T
     assert "run" not in at.query_params
 
 
-def test_what_ended_an_episode_stands_beside_its_status(recorded: TraceStore):
+def test_the_stop_reason_is_beside_the_status(recorded: TraceStore):
     assert set(opened().dataframe[0].value["status"]) == {"✓ completed · step limit"}
 
 
-def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):
+def test_the_seeds_filter_takes_ranges_and_reports_errors(recorded: TraceStore):
     at = opened()
     next(t for t in at.text_input if t.key == "seeds").set_value("0-9").run()
     assert list(at.dataframe[0].value["seed"]) == [7]
@@ -94,13 +94,13 @@ def test_seeds_filter_takes_ranges_and_says_what_is_wrong(recorded: TraceStore):
         ({"status": "complete"}, 'did you mean "completed"?'),
         ({"policy": "scriptd"}, 'policy "scriptd" (did you mean "scripted"? accepted: random, scripted)'),
         ({"achievements": "collect_wod"}, 'did you mean "collect wood"?'),
-        ({"run": "0123456789"}, 'run "0123456789" (none is stored under that id)'),
+        ({"run": "0123456789"}, 'run "0123456789" (unknown run)'),
         ({"min_reward": "nan"}, 'min_reward "nan" (give a number)'),
         ({"max_reward": "many"}, 'max_reward "many" (give a number)'),
         ({"since": "garbage"}, 'since "garbage" (give a day such as 2026-03-01)'),
     ],
 )
-def test_a_filter_of_a_link_that_cannot_be_used_is_said_and_the_others_apply(
+def test_an_invalid_filter_of_a_link_is_reported_and_the_others_apply(
     recorded: TraceStore, query: dict[str, str], said: str
 ):
     at = opened(seeds="42", **query)
@@ -108,13 +108,13 @@ def test_a_filter_of_a_link_that_cannot_be_used_is_said_and_the_others_apply(
     assert list(at.dataframe[0].value["seed"]) == [42, 42]
 
 
-def test_seeds_of_a_link_that_cannot_be_read_leave_the_other_filters_alone(recorded: TraceStore):
+def test_invalid_seeds_of_a_link_leave_the_other_filters(recorded: TraceStore):
     at = opened(seeds="abc", policy="random")
     assert "abc" in at.error[0].value
     assert list(at.dataframe[0].value["policy"]) == ["random"]
 
 
-def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore):
+def test_filters_without_a_match_can_be_cleared(recorded: TraceStore):
     at = opened(policy="random", seeds="7")
     assert "No stored episode fits" in at.info[0].value
     button(at, "clear_filters").click().run()
@@ -122,7 +122,7 @@ def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore):
 
 
 @pytest.mark.parametrize("damage", ["not a database at all", ""])
-def test_a_database_that_cannot_be_read_is_said_and_left_alone(data_dir: Path, damage: str):
+def test_a_corrupt_database_is_reported_and_not_changed(data_dir: Path, damage: str):
     path = data_dir / "craftscope.db"
     path.write_text(damage * 400)
     at = opened()
@@ -135,7 +135,7 @@ def test_a_database_that_cannot_be_read_is_said_and_left_alone(data_dir: Path, d
 
 
 @pytest.mark.parametrize("url", ["mysql://host/db", "foo", "postgresql://user:secret@host:abc/db"])
-def test_a_database_url_that_cannot_be_used_is_a_sentence_without_its_password(
+def test_an_invalid_database_url_is_reported_without_its_password(
     data_dir: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", url)

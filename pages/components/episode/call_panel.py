@@ -1,6 +1,6 @@
-"""The "Tool call" tab: what the policy was told, what it answered, and what became of it.
+"""The "Tool call" tab: the observation, the policy's calls, and which of their actions were executed.
 
-Names, arguments and reasoning come from a model: they are shown as text, never as Markdown or HTML.
+Names, arguments and reasoning come from a model: shown as text, never as Markdown or HTML.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _MAX_TREE_LENGTH = 100_000
 
 
 def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
-    """Draw the tab for one decision; the step of the cursor's frame is marked."""
     if decision.error is not None:
         show_problem("This decision failed", _kind_of(decision), decision.error.detail, decision.error.where)
     if decision.warning:
@@ -43,13 +42,13 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
         _show_call(call, executed, cursor, _title(call, number_of_call, sent))
     with st.expander("As stored"):
         show_json([asdict(call) for call in decision.tool_calls])
-    with st.expander("What the policy was told"):
-        told = decision.observation or "(nothing)"
-        show_long_text(told, key=f"told-{decision.index}", name="observation")
+    with st.expander("Observation"):
+        observation = decision.observation or "(nothing)"
+        show_long_text(observation, key=f"observation-{decision.index}", name="observation")
 
 
 def _kind_of(decision: Decision) -> str:
-    """What failed, in words; a kind that is not known, such as an exception's name, as it is."""
+    """The kind of error in words; an unknown kind, such as an exception's name, unchanged."""
     call = decision.model_call
     kind = decision.error.kind if decision.error else ""
     return problem_in_words(call) if call and call.error_kind == kind else warning_in_words(kind)
@@ -59,19 +58,18 @@ def _warning_of(decision: Decision) -> str:
     call = decision.model_call
     warning = decision.warning or ""
     if call and call.error_kind == warning:
-        return f"The answer could not be used: {problem_in_words(call)}."
+        return f"Invalid answer: {problem_in_words(call)}."
     return warning_in_words(warning)
 
 
 def _show_replacement(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
-    """What a policy did because no call could be used; nobody sent it."""
-    st.caption("What the policy did instead")
+    """The action that the policy took instead of an invalid call; the model did not send it."""
+    st.caption("Replacement action")
     _show_actions(call, executed, cursor)
     st.text(INSTEAD)
 
 
 def _title(call: ToolCall, number_of_call: int, calls: int) -> str:
-    """Which of several calls it is. A single one needs no name; its id is among what is stored."""
     if calls == 1:
         return ""
     return f"Call {number_of_call} of {calls}" + (f", id {safe_text(call.call_id, 60)}" if call.call_id else "")
@@ -93,7 +91,7 @@ def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title
 
 
 def show_json(value: Any) -> None:
-    """Data from a trace as a tree, or its beginning as text where a browser would choke on the whole."""
+    """Data from a trace as a tree; as text if it is so large that a browser would freeze on the tree."""
     text = json.dumps(value, default=str)
     if len(text) <= _MAX_TREE_LENGTH:
         st.json(json.dumps(safe_data(value), default=str), expanded=1)
@@ -128,14 +126,14 @@ def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) ->
 
 
 def _played(step: Step, cursor: Cursor) -> tuple[str, Literal["green", "gray"], str]:
-    """A step's mark, its colour, and where it stands from the frame that is shown."""
+    """Mark, colour and tooltip of a step, by whether it came before the frame shown."""
     if cursor.step is None or step.index > cursor.step:
         return "·", "gray", "executed after this frame"
     if step.index == cursor.step:
-        return "▶", "green", "just executed: it led to this frame"
+        return "▶", "green", "just executed, led to this frame"
     return "✓", "gray", "executed before this frame"
 
 
 def _known(action: str) -> str:
-    """The action's name where it is one of Crafter's. Anything else would be a stranger's text in a label."""
+    """Labels are Markdown, so only Crafter's own names may appear in them."""
     return words(action) if action in ACTIONS else "(unknown action)"

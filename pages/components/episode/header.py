@@ -1,4 +1,4 @@
-"""The head of the episode page: what it is, how it went, and what can be done with it."""
+"""The header of the episode page: badges, actions, figures, and following a running episode."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from core.errors import CraftscopeError, StoreError
 from core.evidence import ModelTotals
 from core.export import SftFilter, episode_json
 from core.store import EpisodeSummary, TraceStore
+from core.text import plural
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.episode.model_totals import show_model_totals
 from pages.components.player.cursor import Cursor
@@ -26,9 +27,9 @@ from pages.components.text.model_text import warning_in_words
 _FOLLOW_EVERY_S = 2.0
 _MAX_NAME_LENGTH = 40
 _MAX_REASON_LENGTH = 160
-_ERROR_PX = 96  # above the player: it must not be pushed out of the window
-_REPLAY_HELP = "Simulate the seed and actions again and compare the digest of every state with the stored one"
-_FOLLOW_HELP = "Follow the newest decision until you move to another one"
+_ERROR_PX = 96  # low, so that the player below stays in the window
+_REPLAY_HELP = "Simulate the seed and actions again and compare every state digest with the stored one"
+_FOLLOW_HELP = "Show each new decision until you go to another one"
 _STYLE = """
 <style>
 [data-testid="stMainBlockContainer"] { padding: 3.75rem 2rem 2rem; }
@@ -38,7 +39,7 @@ _STYLE = """
 .st-key-episode-figures [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.25; }
 .st-key-episode-figures [data-testid="stMetricLabel"] { height: 1.5rem; min-height: 0; opacity: 0.75; }
 .st-key-episode-figures [data-testid="stMetricLabel"] p { font-size: 0.82rem; line-height: 1.5rem; }
-.st-key-arrival-episode { position: absolute; } /* nothing to see: it must not take a gap */
+.st-key-arrival-episode { position: absolute; } /* invisible: must not take up a gap */
 .st-key-episode-line { flex-wrap: nowrap; height: 1.75rem; overflow: hidden; }
 .st-key-episode-line :is([data-testid="stButton"] button, [data-testid="stPageLink"] a) { min-height: 1.6rem;
   padding: 0 0.3rem; white-space: nowrap; }
@@ -52,15 +53,15 @@ _STYLE = """
 
 
 def show_header(summary: EpisodeSummary, model: ModelTotals | None = None) -> None:
-    """Draw the head. model: what its model calls come to, where a model was asked."""
+    """model: sums over its model calls; None if no model was called."""
     st.html(_STYLE)
-    _keep_up(summary)
+    _go_to_newest_if_followed(summary)
     with st.container(key="episode-head", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.subheader(f"Episode {escape(short_id(summary.id))}", anchor=False, width="content")
             _show_badges(summary)
             st.space("stretch")
-            _show_actions(summary, asks_a_model=model is not None)
+            _show_actions(summary, has_model=model is not None)
         _show_figures(summary)
         if model is not None:
             show_model_totals(model)
@@ -88,12 +89,12 @@ def _show_badges(summary: EpisodeSummary) -> None:
     )
 
 
-def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
+def _show_actions(summary: EpisodeSummary, *, has_model: bool) -> None:
     earlier, later = _neighbours(summary)
     for label, neighbour, word in (("← Episode", earlier, "Previous"), ("Episode →", later, "Next")):
         if st.button(label, key=f"{word}-episode", disabled=neighbour is None, help=f"{word} episode of this run"):
             st.switch_page("pages/episode.py", query_params={"id": neighbour or ""})
-    if st.button("Present", key="present", help="Only the player, for showing to others"):
+    if st.button("Present", key="present", help="Only the player, for an audience"):
         frame = st.session_state.get(f"frame:{summary.id}", 0)
         st.switch_page("pages/present.py", query_params={"id": summary.id, "step": str(frame)})
     st.download_button(
@@ -101,11 +102,11 @@ def _show_actions(summary: EpisodeSummary, *, asks_a_model: bool) -> None:
         data=lambda: episode_json(store(), summary.id),
         file_name=_file_name(summary.id, ".json"),
         mime="application/json",
-        on_click="rerun",  # an episode that was deleted meanwhile cannot be sent: the page then says so
+        on_click="rerun",  # so that the page shows the error if the episode has been deleted
         key="download",
         help="The whole episode as versioned JSON",
     )
-    if asks_a_model:
+    if has_model:
         _show_examples(summary.id)
 
 
@@ -122,7 +123,7 @@ def _show_examples(episode_id: str) -> None:
         mime="application/jsonl",
         on_click="rerun",
         key="download-sft",
-        help="Its decisions whose call could be used as training examples, a decision a line; at most "
+        help="Decisions with a valid call as training examples, one per line; at most "
         f"{number(MAX_EXAMPLES)} or {number(MAX_BYTES / 2**20)} MB",
     )
 
@@ -157,17 +158,13 @@ def _neighbours(summary: EpisodeSummary) -> tuple[str | None, str | None]:
 
 @st.cache_data(ttl=10, max_entries=16, show_spinner=False)
 def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[str, tuple[str, ...]]:
-    """The run's name and its episodes in order."""
+    """The run's name and the ids of its episodes, in order."""
     return _store.runs.get(run_id).name, tuple(episode.id for episode in _store.runs.episodes(run_id).rows)
 
 
 def _show_line(summary: EpisodeSummary) -> None:
-    """One line of a height that stays: the run, how far the episode is or why it ended, and whether it can be simulated
-    again.
-
-    That is checked on demand; what came out stays for as long as no more is stored.
-    """
-    key = f"replay-check:{summary.id}:{summary.n_steps}"
+    """One line of fixed height: the run, the progress or the reason of the end, and the replay check."""
+    key = f"replay-check:{summary.id}:{summary.n_steps}"  # the result is shown until more steps are stored
     with st.container(key="episode-line", horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link("pages/run.py", label=_run_label(summary), query_params={"id": summary.run_id}, width="content")
         if summary.status.is_over:
@@ -176,89 +173,86 @@ def _show_line(summary: EpisodeSummary) -> None:
             _follow(summary)
         st.space("stretch")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-            said = st.empty()
+            result = st.empty()
         if not summary.n_decisions:
             return
         if st.button("Check replay", key="check-replay", type="tertiary", help=_REPLAY_HELP):
-            said.caption(f"Simulating {summary.n_steps:,} steps again…")
-            st.session_state[key] = _checked(summary.id)
+            result.caption(f"Simulating {summary.n_steps:,} steps again…")
+            st.session_state[key] = _check_replay(summary.id)
         if key in st.session_state:
             sentence, more = st.session_state[key]
-            said.text(sentence, help=more or None)
+            result.text(sentence, help=more or None)
 
 
 def _run_label(summary: EpisodeSummary) -> str:
     try:
         name, _ = _run_of(store(), store().url, summary.run_id)
-    except StoreError:  # the link leads to a page that says what is wrong
+    except StoreError:  # the run's own page shows the error
         name = ""
     return f"Run: {escape(one_line(name, _MAX_NAME_LENGTH)) if name else escape(short_id(summary.run_id))}"
 
 
-def _checked(episode_id: str) -> tuple[str, str]:
-    """What came out, in a sentence, and more of it for those who ask. Steps are counted from 1, as on this page."""
+def _check_replay(episode_id: str) -> tuple[str, str]:
+    """The result in a sentence, and details for its tooltip. Steps count from 1, as everywhere on this page."""
     try:
         result = replay.check(store().episodes.load(episode_id))
     except CraftscopeError as error:
-        return f"It could not be simulated again: {one_line(str(error), _MAX_REASON_LENGTH)}", escape(str(error))
+        return f"Replay failed: {one_line(str(error), _MAX_REASON_LENGTH)}", escape(str(error))
     if result.exact and result.frames:
-        return f"Replay exact: {result.frames - 1:,} steps simulated again, all digests equal.", ""
+        return f"Replay exact: all {result.frames - 1:,} steps match", ""
     if result.diverged_at is None:
         return result.sentence, ""
     at = f"at step {result.diverged_at:,}" if result.diverged_at else "in the world after reset"
-    return f"Replay diverged {at}.", escape(result.sentence)
+    return f"Replay diverged {at}", escape(result.sentence)
 
 
 def _follow(shown: EpisodeSummary) -> None:
-    """Say how far a running episode is, without moving what is on the screen unless it is followed; draw it anew once
-    it is over."""
+    """The progress of a running episode. The page is redrawn when it is over, or at each new decision if followed."""
     try:
         now = store().episodes.get(shown.id)
-    except StoreError:  # deleted meanwhile, say: the whole page has the sentence for it
+    except StoreError:  # it may have been deleted; the page shows the error
         st.rerun()
     if now.status != shown.status:
         st.rerun()
     if now.started_at is None:
-        st.caption("Waiting for a worker. It starts by itself.", width="content")
+        st.caption("Waiting for a worker", width="content")
         return
     if _is_followed(shown.id) and _wants_newer(shown, now):
         st.rerun()
     new = now.n_steps - shown.n_steps
-    newer = f"{number(new)} of them newer than what is shown here" if new else "all of them shown here"
-    st.caption(f"Running: {number(now.n_steps)} steps so far, {newer}.", width="content")
+    st.caption(plural(new, "new step") if new else f"Running: {plural(now.n_steps, 'step')}", width="content")
     if st.button("Load", key="show-newer", type="tertiary", disabled=not new):
         st.rerun()
     key = f"follow-{shown.id}"
     st.session_state[key] = _is_followed(shown.id)
-    st.toggle("Follow", key=key, on_change=_turn, args=(shown.id,), help=_FOLLOW_HELP)
+    st.toggle("Follow", key=key, on_change=_on_toggle, args=(shown.id,), help=_FOLLOW_HELP)
 
 
 # ------------------------------------------------------------------------------------------------------ following
-# Where it went last is kept: as long as player and panels stand there, nobody went elsewhere.
+# `followed-to` is the place that following last moved to. While player and panels are there, the user has not moved.
 
 
 def _is_followed(episode_id: str) -> bool:
     return st.session_state.get(f"following:{episode_id}", False)
 
 
-def _turn(episode_id: str) -> None:
-    """From the toggle."""
+def _on_toggle(episode_id: str) -> None:
     st.session_state[f"following:{episode_id}"] = st.session_state[f"follow-{episode_id}"]
     st.session_state.pop(f"followed-to:{episode_id}", None)
     st.session_state.pop(f"strayed:{episode_id}", None)
 
 
-def _stands_elsewhere(episode_id: str) -> bool:
-    """Whether somebody went to another place since; not before it went anywhere itself."""
-    went: Cursor | None = st.session_state.get(f"followed-to:{episode_id}")
-    return went is not None and (last_frame(episode_id), picked_of(episode_id)) != (went.frame, went)
+def _user_moved(episode_id: str) -> bool:
+    """Whether the user moved away since following last moved."""
+    followed: Cursor | None = st.session_state.get(f"followed-to:{episode_id}")
+    return followed is not None and (last_frame(episode_id), picked_of(episode_id)) != (followed.frame, followed)
 
 
 def _wants_newer(shown: EpisodeSummary, now: EpisodeSummary) -> bool:
-    """Whether to draw the page anew for what came. Going elsewhere ends the following: what the browser reports may be
-    late by one look, so that only the second look in a row decides."""
+    """Whether to redraw the page for new decisions. Following ends when the user moves away: only if two polls in a row
+    see it, as the browser may report its position one poll late."""
     strayed = f"strayed:{shown.id}"
-    if _stands_elsewhere(shown.id):
+    if _user_moved(shown.id):
         if st.session_state.get(strayed):
             st.session_state[f"following:{shown.id}"] = False
         st.session_state[strayed] = True
@@ -267,11 +261,10 @@ def _wants_newer(shown: EpisodeSummary, now: EpisodeSummary) -> bool:
     return now.n_decisions > shown.n_decisions or f"followed-to:{shown.id}" not in st.session_state
 
 
-def _keep_up(summary: EpisodeSummary) -> None:
-    """Go to the newest decision of an episode that is followed."""
+def _go_to_newest_if_followed(summary: EpisodeSummary) -> None:
     if not _is_followed(summary.id):
         return
-    if not _stands_elsewhere(summary.id):
+    if not _user_moved(summary.id):
         newest = Cursor(summary.n_steps, summary.n_decisions - 1 if summary.n_decisions else None)
         if st.session_state.get(f"followed-to:{summary.id}") != newest:
             st.session_state[f"followed-to:{summary.id}"] = newest

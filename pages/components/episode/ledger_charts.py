@@ -1,4 +1,4 @@
-"""The figures of the "Ledger" tab. What the environment paid stands in a panel of its own, in its own colour."""
+"""Figures of the "Ledger" tab. The environment's reward has its own panel and colour: it is no component."""
 
 from __future__ import annotations
 
@@ -25,16 +25,11 @@ MAX_CURVES = 6
 _ROW_PX = 19
 _ENV_PX = 64
 _GAP_PX = 14
-_ABOVE_PX = 30  # of the first row: its buttons
+_ABOVE_PX = 30  # room for the figure's buttons
 _CURVES_PX = 540
-_FAINTEST = 0.42  # of a cell that paid anything at all
+_FAINTEST = 0.42  # colour strength of the smallest reward, so that it can be seen
 _DASHES = ("solid", "dash", "dot", "dashdot")
-_KINDS = {
-    "indicator": "unlocks",
-    "achievement": "unlocks",
-    "inventory": "in inventory",
-    "achievement_count": "counts",
-}
+_KINDS = {"indicator": "unlocks", "achievement": "unlocks", "inventory": "in inventory", "achievement_count": "counts"}
 _MAX_KIND_LENGTH = 30
 _MAX_LABEL_LENGTH = 34
 _CLICK = "decision (click to go there)"
@@ -42,33 +37,33 @@ _CLICK = "decision (click to go there)"
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """Decisions in groups of `size`, in order, the last one perhaps smaller."""
+    """`n` decisions in consecutive groups of `size`; the last group may be smaller."""
 
     size: int
     n: int
 
     @classmethod
     def of(cls, n: int, most: int = MAX_COLUMNS) -> Binned:
-        """As many groups as there are columns at most."""
+        """At most `most` groups."""
         return cls(max(1, -(-n // most)), n)
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """The first decision of each group."""
+        """Index of the first decision of each group: int64 (groups,)."""
         return np.arange(0, self.n, self.size, dtype=np.int64)
 
     @property
     def middles(self) -> list[float]:
-        """Where the groups stand on an axis that counts decisions."""
+        """Centre of each group on an axis that counts decisions."""
         return (self.starts + (self.size - 1) / 2).tolist()
 
     @property
     def axis(self) -> list[float]:
-        """That axis: equally wide columns from the first to the last."""
+        """Range of that axis, with room for a last group of full width."""
         return [-0.5, len(self.starts) * self.size - 0.5]
 
     def sums(self, values: Floats) -> Floats:
-        """The sum of each group, of (n,) values or of each column of (n, k)."""
+        """Sum of each group: (n,) -> (groups,), (n, k) -> (groups, k)."""
         return np.add.reduceat(values, self.starts, axis=0) if self.n else values
 
     def words(self, group: int) -> str:
@@ -78,19 +73,18 @@ class Binned:
 
 
 class ReturnToGo(NamedTuple):
-    """Return-to-go from each decision on: `ledger.return_to_go` of both rewards, float64 (n,)."""
+    """Return-to-go of each decision, of both rewards: float64 (n,) each."""
 
     shaped: Floats
     env: Floats
 
 
 def label_of(column: LedgerColumn) -> str:
-    """A component's short name."""
     return one_line(component_label(RewardComponent(column.kind, column.name, 0.0, 0.0, 0.0)), _MAX_LABEL_LENGTH)
 
 
 def largest_columns(ledger: Ledger, most: int) -> list[int]:
-    """The components that moved most in all, at most so many, in the ledger's order."""
+    """Indexes of the `most` components with the largest sum of absolute rewards, in the ledger's order."""
     moved = np.abs(ledger.paid).sum(axis=0)
     return sorted(np.argsort(-moved, kind="stable")[:most].tolist())
 
@@ -98,10 +92,10 @@ def largest_columns(ledger: Ledger, most: int) -> list[int]:
 def heat_map(
     ledger: Ledger, breakdowns: Sequence[RewardBreakdown], env_rewards: Floats, current: int, theme: Theme
 ) -> tuple[go.Figure, Binned]:
-    """Components as rows and decisions as columns; a cell is the stronger the more was paid. Below, the environment.
+    """Components as rows, decisions (or groups of them) as columns; below, bars of the environment's reward.
 
-    A column stands for several decisions where there are more than columns; a click leads to the one of them that
-    moved most in its row, or in any row where that one is empty there.
+    A click on a cell goes to the decision of its group with the largest reward in that row; on an empty cell, to the
+    one with the largest in any row.
     """
     bins = Binned.of(len(ledger))
     kept = largest_columns(ledger, MAX_ROWS)
@@ -160,8 +154,8 @@ def heat_map(
 
 
 def curves(ledger: Ledger, env_rewards: Floats, to_go: ReturnToGo, current: int, theme: Theme) -> go.Figure:
-    """What each component has paid up to each decision, the rest of each kind as one line; below that, what is still
-    to come; at the bottom, both of the environment."""
+    """Cumulative reward of the largest components and of the rest of each kind; below, the shaped return-to-go; at the
+    bottom, the environment's return and return-to-go."""
     kept = largest_columns(ledger, MAX_CURVES)
     seen: dict[str, int] = {}
     lines: list[dict[str, Any]] = []
@@ -175,26 +169,26 @@ def curves(ledger: Ledger, env_rewards: Floats, to_go: ReturnToGo, current: int,
         label = label_of(ledger.columns[places[0]]) if len(places) == 1 else several
         lines.append(_curve(ledger.paid[:, places].sum(axis=1), label, component_colour(kind, "", theme)))
     shaped, env = COLOURS["shaped"].on(theme), COLOURS["env"].on(theme)
-    coming = "%{customdata} still to come from decision %{x} on"
+    from_here = "return-to-go %{customdata} from decision %{x}"
     lines += [
-        _line(to_go.shaped, "shaped return-to-go", shaped, f"shaped: {coming}") | {"yaxis": "y2"},
+        _line(to_go.shaped, "shaped return-to-go", shaped, f"shaped {from_here}") | {"yaxis": "y2"},
         _curve(env_rewards, "environment", env) | {"yaxis": "y3"},
-        _line(to_go.env, "environment return-to-go", env, f"environment: {coming}", "dot") | {"yaxis": "y3"},
+        _line(to_go.env, "environment return-to-go", env, f"environment {from_here}", "dot") | {"yaxis": "y3"},
     ]
     return styled(
         lines,
         theme,
         height=_CURVES_PX,
         x={"title": {"text": _CLICK}, "range": [-0.5, max(len(ledger), 1) - 0.5], "showgrid": False, "anchor": "y3"},
-        y={"title": {"text": "paid so far"}, "domain": [0.5, 1]},
-        yaxis2={"title": {"text": "to go"}, "domain": [0.25, 0.45], "nticks": 4},
+        y={"title": {"text": "cumulative"}, "domain": [0.5, 1]},
+        yaxis2={"title": {"text": "return-to-go"}, "domain": [0.25, 0.45], "nticks": 4},
         yaxis3={"title": {"text": "env"}, "domain": [0, 0.2], "nticks": 4},
         shapes=[vertical_line(current, COLOURS["ink"].on(theme)) | {"yref": "paper"}],
     )
 
 
 def rest_by_kind(ledger: Ledger, kept: Sequence[int]) -> dict[str, list[int]]:
-    """The components that are not kept, by their kinds, in order."""
+    """Indexes of the components that are not in `kept`, by kind."""
     rest: dict[str, list[int]] = {}
     for at, column in enumerate(ledger.columns):
         if at not in kept:
@@ -203,12 +197,12 @@ def rest_by_kind(ledger: Ledger, kept: Sequence[int]) -> dict[str, list[int]]:
 
 
 def kind_label(kind: str, count: int) -> str:
-    """What several components of a kind are called: `21 unlocks`."""
+    """`21 unlocks`."""
     return f"{count} {_KINDS.get(kind, one_line(kind, _MAX_KIND_LENGTH))}"
 
 
 def env_bars(env_rewards: Floats, bins: Binned, theme: Theme) -> dict[str, Any]:
-    """What the environment paid in each group of decisions, for the second vertical axis."""
+    """The environment's reward in each group, on the second vertical axis."""
     sums = bins.sums(env_rewards)
     return {
         "type": "bar",
@@ -227,14 +221,14 @@ def env_bars(env_rewards: Floats, bins: Binned, theme: Theme) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _HeatRow:
-    """A row and the components in it; one, or the rest of them."""
+    """places: indexes of the row's components; several in the row of the others."""
 
     places: list[int]
     label: str
 
 
 def _busiest(moved: Floats, bins: Binned) -> list[int | None]:
-    """Of each group the decision where most moved; None where nothing did."""
+    """For each group, the decision with the largest value; None where all are 0."""
     found: list[int | None] = []
     for start in bins.starts.tolist():
         its = moved[start : start + bins.size]
@@ -244,9 +238,9 @@ def _busiest(moved: Floats, bins: Binned) -> list[int | None]:
 
 
 def _strengths(sums: Floats) -> list[list[float | None]]:
-    """Where each cell stands on the colour scale: row r has r to r + 1, nothing in its middle; None is not drawn.
+    """Each cell's place on the colour scale of `_scale`: row r uses r to r + 1, with 0 at the centre. None: empty.
 
-    By the square root, or one large reward would leave the small ones unseen.
+    By the square root, or one large reward would make the small ones invisible.
     """
     most = float(np.max(np.abs(sums), initial=0.0)) or 1.0
     strength = _FAINTEST + (1 - _FAINTEST) * np.sqrt(np.abs(sums) / most)
@@ -258,12 +252,12 @@ def _strengths(sums: Floats) -> list[list[float | None]]:
 
 
 def _scale(colours: Sequence[str], theme: Theme) -> list[tuple[float, str]]:
-    """One ramp a row: from red over nothing to the component's colour."""
-    ground, charged = COLOURS["ground"].on(theme), COLOURS["against"].on(theme)
+    """One ramp for each row: red (negative), background (0), the component's colour (positive)."""
+    ground, negative = COLOURS["ground"].on(theme), COLOURS["against"].on(theme)
     count = len(colours)
     stops: list[tuple[float, str]] = []
     for at, colour in enumerate(colours):
-        stops += [(at / count, charged), ((at + 0.5) / count, ground), ((at + 0.9999) / count, colour)]
+        stops += [(at / count, negative), ((at + 0.5) / count, ground), ((at + 0.9999) / count, colour)]
     return [*stops, (1.0, colours[-1])]
 
 
@@ -288,18 +282,18 @@ def _heat_hovers(
         ]
         lines = [inert(each) for each in said[:4]]
         if bins.size > 1:
-            lines = [f"<b>{bins.words(group)}</b>: {inert(row.label)} {signed(paid)}, most of it in", *lines]
+            lines = [f"<b>{bins.words(group)}</b>: {inert(row.label)} {signed(paid)}, most of it in:", *lines]
         hovers.append("<br>".join(lines))
     return hovers
 
 
 def _curve(rewards: Floats, label: str, colour: str, dash: str = "solid") -> dict[str, Any]:
-    says = f"{inert(label)} has paid %{{customdata}} up to decision %{{x}}"
+    says = f"{inert(label)} %{{customdata}} up to decision %{{x}}"
     return _line(cumulative(rewards), label, colour, says, dash)
 
 
 def _line(totals: Floats, label: str, colour: str, says: str, dash: str = "solid") -> dict[str, Any]:
-    """A line through the decisions where it moves, which is all that a step line needs."""
+    """A step line; only the decisions where it changes are sent to the browser."""
     moved = np.flatnonzero(np.diff(totals, prepend=0.0))
     kept = np.unique(np.concatenate([[0], moved, [len(totals) - 1]])) if len(totals) else moved
     return {
@@ -328,7 +322,7 @@ def _env_axis(domain: list[float], env_rewards: Floats, bins: Binned) -> dict[st
 
 
 def _here(bins: Binned, current: int, theme: Theme) -> dict[str, Any]:
-    """The group of the current decision, through all panels."""
+    """Outlines the group of the current decision in both panels."""
     start = current // bins.size * bins.size - 0.5
     return {
         "type": "rect",

@@ -1,4 +1,4 @@
-"""The "Ledger" tab: what each component paid in each decision, whether it adds up, and what is still to come."""
+"""The "Ledger" tab: each component's reward in each decision, the check of the sum, and the return-to-go."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.ledger import Floats, Ledger, LedgerColumn, Mismatch, cumulative, return_to_go
+from core.text import plural
 from core.types import RewardBreakdown
 from pages.components import charts
 from pages.components.charts.component_colours import component_colour
@@ -26,7 +27,7 @@ from pages.components.text.sentences import paid_sentence
 VIEWS = ("Table", "Heat map", "Curves")
 ROWS = 16
 
-_ALWAYS_SHOWN = 12  # so few components are columns of every table
+_ALWAYS_SHOWN = 12  # with at most so many components, all of them are columns
 _STRONGEST = 0.5
 _FAINTEST = 0.14
 _MAX_NAME_LENGTH = 30
@@ -41,59 +42,59 @@ _GROUPS = {
 }
 
 
-def show_ledger(track: EpisodeData, current: int, episode_id: str) -> None:
-    """Draw the tab with a decision marked."""
-    ledger = track.ledger
-    logged, env = _rewards(track)
+def show_ledger(data: EpisodeData, current: int, episode_id: str) -> None:
+    ledger = data.ledger
+    logged, env = _rewards(data)
     view, gamma = _show_controls()
-    go = partial(go_to_decision, episode_id, track.decisions)
+    go = partial(go_to_decision, episode_id, data.decisions)
     shaped_to_go, env_to_go = return_to_go(logged, gamma), return_to_go(env, gamma)
-    by = "" if gamma == 1.0 else f", discounted by γ {gamma:g}"
-    with st.container(gap="xxsmall", key="ledger-says"):
+    by = "" if gamma == 1.0 else f" (γ {gamma:g})"
+    with st.container(gap="xxsmall", key="ledger-summary"):
         st.caption(
-            f"From decision {current:,} to the end{by}: shaped {signed(float(shaped_to_go[current]))}, "
-            f"environment {signed(float(env_to_go[current]))}."
+            f"Return-to-go from decision {current:,}{by}: shaped {signed(float(shaped_to_go[current]))}, "
+            f"environment {signed(float(env_to_go[current]))}"
         )
         _show_check(ledger.first_mismatch(logged), len(ledger), go)
     if not ledger.columns:
-        st.text("No component paid in this episode.")
+        st.text("No component paid a reward in this episode.")
         return
     theme = charts.theme()
     name = partial(file_name, "episode", short_id(episode_id), "ledger")
     if view == "Table":
-        columns, rows = table_of(track, logged, shaped_to_go, current, theme)
+        columns, rows = table_of(data, logged, shaped_to_go, current, theme)
         ledger_table(columns, rows, current, COLOURS["env"].on(theme), key=f"ledger-table-{episode_id}")
-        st.caption(_what_the_table_shows(ledger, rows, columns, current))
+        st.caption(_table_note(ledger, rows, columns, current))
     elif view == "Heat map":
-        figure, bins = heat_map(ledger, track.breakdowns, env, current, theme)
+        figure, bins = heat_map(ledger, data.breakdowns, env, current, theme)
         charts.show(
             figure,
             key=f"ledger-heat-{episode_id}",
             alt="Each component's reward per decision, above the environment's reward",
             seeks="decisions",
-            download=Download(name("heat-map"), lambda: ledger_csv(track)),
+            download=Download(name("heat-map"), lambda: ledger_csv(data)),
         )
-        st.caption(_what_the_heat_map_shows(ledger, bins.size))
+        st.caption(_heat_map_note(ledger, bins.size))
     else:
         charts.show(
             curves(ledger, env, ReturnToGo(shaped_to_go, env_to_go), current, theme),
             key=f"ledger-curves-{episode_id}",
             alt="Each component's cumulative reward and the return-to-go, above the environment's",
             seeks="decisions",
-            download=Download(name("curves"), lambda: curves_csv(track, ReturnToGo(shaped_to_go, env_to_go))),
+            download=Download(name("curves"), lambda: curves_csv(data, ReturnToGo(shaped_to_go, env_to_go))),
         )
         if len(ledger.columns) > MAX_CURVES:
-            st.caption(f"The {MAX_CURVES} components that moved most each have a line, the others one for each kind.")
+            st.caption(f"One line for each of the {MAX_CURVES} largest components, and one for the rest of each kind")
 
 
 def table_of(
-    track: EpisodeData, logged: Floats, shaped_to_go: Floats, current: int, theme: Theme
+    data: EpisodeData, logged: Floats, shaped_to_go: Floats, current: int, theme: Theme
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
-    """The table's columns and rows: the current decision among those around it that earned something.
+    """The table's columns and rows; see `decisions_around` for which decisions are rows.
 
-    What moved most in the whole episode comes first, so that a narrow window shows it and it stays where it is.
+    Columns are sorted by their sum over the whole episode: a narrow window shows the largest, and they keep their
+    places when another decision is chosen.
     """
-    ledger = track.ledger
+    ledger = data.ledger
     mismatch = ledger.first_mismatch(logged)
     decisions = decisions_around(ledger, current, besides=() if mismatch is None else (mismatch.decision,))
     paid = ledger.paid[decisions]
@@ -103,13 +104,13 @@ def table_of(
     columns = tuple(_column(ledger.columns[at], theme) for at in places)
     rows: list[Row] = []
     for decision, values in zip(decisions, paid[:, places].tolist(), strict=True):
-        breakdown, summary = track.breakdowns[decision], track.decisions[decision]
+        breakdown, summary = data.breakdowns[decision], data.decisions[decision]
         cells = tuple(
             Cell(
                 at,
                 signed(value),
                 _FAINTEST + (_STRONGEST - _FAINTEST) * (abs(value) / most) ** 0.5,
-                one_line(_says(decision, ledger.columns[places[at]], breakdown), _MAX_CELL_LENGTH),
+                one_line(_explanation(decision, ledger.columns[places[at]], breakdown), _MAX_CELL_LENGTH),
             )
             for at, value in enumerate(values)
             if value
@@ -128,9 +129,9 @@ def table_of(
 
 
 def decisions_around(ledger: Ledger, current: int, rows: int = ROWS, besides: Sequence[int] = ()) -> list[int]:
-    """The current decision and those around it that earned something, so many in all where there are as many.
+    """Indexes of at most `rows` decisions, in order: the current one and the nearest that earned a reward.
 
-    besides: others that are listed in their place though none of their parts paid anything.
+    besides: decisions to list although their components are all 0.
     """
     listed = np.union1d(ledger.earning, np.array(besides, np.int64))
     others = listed[listed != current]
@@ -139,35 +140,34 @@ def decisions_around(ledger: Ledger, current: int, rows: int = ROWS, besides: Se
     return sorted([current, *others[start : start + rows - 1].tolist()])
 
 
-def ledger_csv(track: EpisodeData) -> list[list[CsvCell]]:
-    """Every decision with what each component paid, what was logged, and what the environment paid."""
-    return _csv(track, np.column_stack([track.ledger.paid, *_rewards(track)]), ["shaped_reward", "environment_reward"])
+def ledger_csv(data: EpisodeData) -> list[list[CsvCell]]:
+    return _csv(data, np.column_stack([data.ledger.paid, *_rewards(data)]), ["shaped_reward", "environment_reward"])
 
 
-def curves_csv(track: EpisodeData, to_go: ReturnToGo) -> list[list[CsvCell]]:
-    """Every decision with what each component had paid by then, both returns, and what is still to come."""
-    sums = cumulative(np.column_stack([track.ledger.paid, *_rewards(track)]))
+def curves_csv(data: EpisodeData, to_go: ReturnToGo) -> list[list[CsvCell]]:
+    """A row for each decision: cumulative reward of each component, both returns, both returns-to-go."""
+    sums = cumulative(np.column_stack([data.ledger.paid, *_rewards(data)]))
     ends = ["shaped_return", "environment_return", "shaped_to_go", "environment_to_go"]
-    return _csv(track, np.column_stack([sums, to_go.shaped, to_go.env]), ends)
+    return _csv(data, np.column_stack([sums, to_go.shaped, to_go.env]), ends)
 
 
-def _rewards(track: EpisodeData) -> tuple[Floats, Floats]:
-    """What was logged and what the environment paid: two float64 (n,)."""
-    logged = np.array([decision.reward for decision in track.decisions], np.float64)
-    return logged, np.array([decision.env_reward for decision in track.decisions], np.float64)
+def _rewards(data: EpisodeData) -> tuple[Floats, Floats]:
+    """The shaped and the environment's reward of each decision: two float64 (n,)."""
+    logged = np.array([decision.reward for decision in data.decisions], np.float64)
+    return logged, np.array([decision.env_reward for decision in data.decisions], np.float64)
 
 
-def _csv(track: EpisodeData, numbers: Floats, last_names: list[str]) -> list[list[CsvCell]]:
-    """A row for each decision: its number, its steps, and the numbers, those of the components first."""
-    names = [f"{column.kind}: {safe_text(column.name, _MAX_CELL_LENGTH)}" for column in track.ledger.columns]
+def _csv(data: EpisodeData, numbers: Floats, last_names: list[str]) -> list[list[CsvCell]]:
+    """numbers: float64 (decisions, components + last_names)."""
+    names = [f"{column.kind}: {safe_text(column.name, _MAX_CELL_LENGTH)}" for column in data.ledger.columns]
     rows: list[list[CsvCell]] = [["decision", "first_step", "end_step", *names, *last_names]]
-    for decision, values in zip(track.decisions, numbers.tolist(), strict=True):
+    for decision, values in zip(data.decisions, numbers.tolist(), strict=True):
         rows.append([decision.index, decision.step_start, decision.step_end, *values])
     return rows
 
 
 def _show_controls() -> tuple[str, float]:
-    """The view, and gamma for what is still to come."""
+    """The view and the discount."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="ledger-controls"):
         view = st.segmented_control(
             "View",
@@ -198,42 +198,39 @@ def _show_controls() -> tuple[str, float]:
 
 
 def _show_check(mismatch: Mismatch | None, decisions: int, go: Callable[[int], None]) -> None:
-    """Whether lambda times the sum of the parts is the reward that was logged."""
     if mismatch is None:
-        agree = "The one decision agrees" if decisions == 1 else f"All {decisions:,} decisions agree"
-        st.caption(f"{agree}: λ times the sum of the parts is the logged reward.")
+        where = "the one decision" if decisions == 1 else f"all {decisions:,} decisions"
+        st.caption(f"Components add up to the logged reward in {where}")
         return
     at = mismatch.decision
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small", key="ledger-mismatch"):
         st.markdown(
-            f":red[**The books do not agree.** Decision {at:,} was logged as {_exact(mismatch.logged)}, and λ times "
-            f"the sum of its parts is {_exact(mismatch.parts)}.]",
+            f":red[**Components do not add up.** Decision {at:,}: logged {_exact(mismatch.logged)}, "
+            f"λ × components {_exact(mismatch.parts)}.]",
             width="stretch",
         )
         st.button(f"Go to decision {at:,}", key="go-to-mismatch", on_click=go, args=(at,))
 
 
-def _what_the_table_shows(ledger: Ledger, rows: tuple[Row, ...], columns: tuple[Column, ...], current: int) -> str:
+def _table_note(ledger: Ledger, rows: tuple[Row, ...], columns: tuple[Column, ...], current: int) -> str:
     paying = set(ledger.earning.tolist())
     listed = sum(row.decision in paying for row in rows)
-    which = "all listed" if listed == len(paying) else f"the {listed} around decision {current:,} are listed"
-    parts = [f"Something was paid in {len(paying):,} of {len(ledger):,} decisions; {which}."]
-    left_out = len(ledger.columns) - len(columns)
-    if left_out:
-        parts.append(f"The {left_out} components that paid nothing in these rows have no column.")
+    which = "all shown" if listed == len(paying) else f"the {listed} around decision {current:,} are shown"
+    parts = [f"{len(paying):,} of {plural(len(ledger), 'decision')} earned a reward; {which}"]
+    if hidden := len(ledger.columns) - len(columns):
+        parts.append(f"{plural(hidden, 'component')} with no reward here {'is' if hidden == 1 else 'are'} hidden")
     if np.any(ledger.lambdas != 1.0):
-        parts.append("All amounts are times λ.")
-    return " ".join(parts)
+        parts.append("All amounts include λ")
+    return ". ".join(parts)
 
 
-def _what_the_heat_map_shows(ledger: Ledger, size: int) -> str:
-    parts = ["The stronger, the more was paid, by the square root; red took something away."]
+def _heat_map_note(ledger: Ledger, size: int) -> str:
+    parts = ["Colour strength: square root of the reward. Red: negative"]
     if size > 1:
-        parts.append(f"Each column is the sum of {size} decisions, and a click goes to the one that paid most.")
-    left_out = len(ledger.columns) - MAX_ROWS
-    if left_out > 0:
-        parts.append(f"The {left_out} components that moved least share the last row.")
-    return " ".join(parts)
+        parts.append(f"Each column sums {size} decisions; a click goes to the largest")
+    if (others := len(ledger.columns) - MAX_ROWS) > 0:
+        parts.append(f"The {others} smallest components share the last row")
+    return ". ".join(parts)
 
 
 def _column(column: LedgerColumn, theme: Theme) -> Column:
@@ -242,7 +239,7 @@ def _column(column: LedgerColumn, theme: Theme) -> Column:
     return Column(name, group, component_colour(*column, theme))
 
 
-def _says(decision: int, column: LedgerColumn, breakdown: RewardBreakdown) -> str:
+def _explanation(decision: int, column: LedgerColumn, breakdown: RewardBreakdown) -> str:
     return "; ".join(
         paid_sentence(decision, part, breakdown.effective_lambda)
         for part in breakdown.components

@@ -1,6 +1,6 @@
-"""The messages of a request: what is new since the call before stands open, what was sent before is folded away.
+"""The messages of a request: new ones are shown, those already in the request before are folded away.
 
-All of it is text from a trace: shown as text or code, never as Markdown or HTML.
+All text comes from a trace: shown as text or code, never as Markdown or HTML.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 import streamlit as st
 
 from core.evidence import SentMessage, new_messages, sent_messages
+from core.text import plural
 from core.types import ModelCall
 from pages.components.episode.sent_picture import show_picture
 from pages.components.shared.long_text import show_long_text
@@ -25,20 +26,20 @@ _COLOURS: dict[str, Literal["gray", "blue", "violet", "orange"]] = {
     "assistant": "violet",
     "tool": "orange",
 }
-_MAX_MESSAGES = 60  # of a stranger's trace; ours have at most 50
+_MAX_MESSAGES = 60  # our own requests have at most 50; imported ones may have any number
 _MAX_NAME_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class AskedBefore:
-    """The newest call before the one that is shown, and the decision that it was made for."""
+    """The newest call before the one shown, and the index of its decision."""
 
     decision: int
     call: ModelCall
 
 
 def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, key: str) -> None:
-    """Draw the messages of a decision's call. before: the call to compare them with, where there is one."""
+    """before: the call to compare with, if there is one."""
     messages = sent_messages(call.request)
     if not messages:
         st.text("The request contains no messages.")
@@ -49,7 +50,7 @@ def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, ke
     hidden = len(numbered) - _MAX_MESSAGES
     if hidden > 0:
         numbered = numbered[-_MAX_MESSAGES:]
-        st.text(f"The oldest {hidden:,} are not shown here; the request as it was sent has them.")
+        st.text(f"The oldest {hidden:,} are only in the request below")
     for new, group in groupby(numbered, key=lambda entry: entry[1][1]):
         entries = [(at, message) for at, (message, _) in group]
         if new:
@@ -63,20 +64,17 @@ def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, ke
 
 
 def _in_words(count: int, new: int, decision: int, before: AskedBefore | None) -> str:
-    messages = f"{number(count)} message{'' if count == 1 else 's'}"
+    messages = plural(count, "message")
     if before is None:
-        why = " (no decision before asked a model)" if decision else ""
-        return f"{messages}, the first question of this episode{why}"
+        why = " (no earlier decision called a model)" if decision else ""
+        return f"{messages}, the first request of this episode{why}"
     if before.decision == decision - 1:
-        return f"{messages}, {number(new)} of them new since the call before"
-    return (
-        f"{messages}, {number(new)} of them new since decision {number(before.decision)}, the last one before that "
-        "asked a model"
-    )
+        return f"{messages}, {number(new)} new since the previous call"
+    return f"{messages}, {number(new)} new since the previous call (decision {number(before.decision)})"
 
 
 def _roles(entries: list[tuple[int, SentMessage]]) -> str:
-    """Which roles, by their number: of those that are known, as the text is a label's."""
+    """`2 user, 1 tool`. Unknown roles are "other": the text is a label, which is Markdown."""
     roles = [message.role if message.role in _COLOURS else "other" for _, message in entries]
     return ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
 
@@ -89,7 +87,7 @@ def _show_message(message: SentMessage, at: int, *, is_new: bool, key: str) -> N
             else:
                 st.text(one_line(message.role, _MAX_NAME_LENGTH) or "(no role)", width="content")
             if is_new:
-                st.badge("new", color="green", help="It was not part of the request before")
+                st.badge("new", color="green", help="Not part of the previous request")
             if message.answers:
                 st.text(f"answers {one_line(message.answers, _MAX_NAME_LENGTH)}", width="content")
             st.space("stretch")
@@ -112,5 +110,5 @@ def _size(message: SentMessage) -> str:
     if characters:
         parts.append(f"{number(characters)} characters")
     if message.pictures:
-        parts.append(f"{number(len(message.pictures))} picture{'' if len(message.pictures) == 1 else 's'}")
+        parts.append(plural(len(message.pictures), "picture"))
     return ", ".join(parts) or "empty"

@@ -1,16 +1,16 @@
-"""What the model calls of an episode come to, in a line of the page's head."""
+"""Sums over an episode's model calls, as one line of the page's header."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from core.evidence import ModelTotals
+from core.text import plural
 from pages.components.text.escape import escape
 from pages.components.text.format import ms, number
 from pages.components.text.model_text import kinds_in_words, tokens, usd
 
-# One line more above the player, whose timeline must not be pushed out of the window: the room for it is taken from the
-# gap between head and player, so that the line itself stands as far from its neighbours as they from each other.
+# This extra line takes its room from the gap below the header, so that the player's timeline stays in the window.
 _STYLE = """
 <style>
 .st-key-model-totals { margin: 0 0 -0.45rem; }
@@ -23,9 +23,8 @@ _STYLE = """
 
 
 def show_model_totals(totals: ModelTotals) -> None:
-    """Calls, tokens, cost, latency and what could not be used. Kinds of error may be a stranger's text."""
     parts = [
-        f"Model: **{number(totals.calls)}** call{'' if totals.calls == 1 else 's'}",
+        f"Model: **{plural(totals.calls, 'call')}**",
         f"tokens **{tokens(totals.tokens_in)}** in, **{tokens(totals.tokens_out)}** out",
         f"cost **{usd(totals.cost_usd)}**",
         f"latency p50 **{ms(totals.p50_ms)}**, p90 **{ms(totals.p90_ms)}**",
@@ -38,15 +37,15 @@ def show_model_totals(totals: ModelTotals) -> None:
 
 def _help(totals: ModelTotals) -> str:
     lines = [
-        "All model calls of this episode, answers that were asked for again included.",
-        *([f"Answers that could not be used: {escape(kinds_in_words(totals.errors))}."] if totals.errors else ()),
-        f"Of the input {tokens(totals.tokens_cached)} tokens were cached, of the output "
-        f"{tokens(totals.tokens_reasoning)} were reasoning (n/a: the server did not say).",
+        "All model calls of this episode, including retries after invalid answers.",
+        *([f"Invalid answers: {escape(kinds_in_words(totals.errors))}."] if totals.errors else ()),
+        f"Cached input tokens: {tokens(totals.tokens_cached)}. Reasoning tokens: {tokens(totals.tokens_reasoning)}. "
+        "n/a: not reported by the server.",
     ]
     if totals.server_cost_usd is not None:
-        lines.append(f"The server itself counts a cost of {usd(totals.server_cost_usd)}.")
+        lines.append(f"Cost reported by the server: {usd(totals.server_cost_usd)}.")
     if totals.unpriced:
-        lines.append(f"The cost of {number(totals.unpriced)} of the calls is not known.")
+        lines.append(f"Calls with unknown cost: {number(totals.unpriced)}.")
     if totals.retries:
-        lines.append(f"{number(totals.retries)} requests were repeated; {ms(totals.waited_ms)} were waited in between.")
+        lines.append(f"Repeated HTTP requests: {number(totals.retries)}, waiting {ms(totals.waited_ms)} in between.")
     return "\n\n".join(lines)

@@ -1,4 +1,4 @@
-"""The figure of the "Potential" tab: a shaping, a potential's difference, and how far apart they are."""
+"""Figure of the "Potential" tab: the shaping, the potential difference, and the deviation between them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pages.components.text.format import signed
 MAX_COLUMNS = 240
 
 _HEIGHT = 380
-_NOTHING = 1e-6  # what is smaller in all is drawn as a flat line
+_NOTHING = 1e-6  # a smaller range is drawn as a flat line
 
 
 def potential_chart(found: PotentialCheck, potential: str, current: int, theme: Theme) -> tuple[go.Figure, int]:
-    """F and what the potential gives above, their difference below; and how many decisions a column stands for.
+    """Shaping and potential difference above, deviation below; and the number of decisions per column.
 
-    Where there are more decisions than columns, a column shows the one that deviates most, or the current one.
+    With several decisions per column, it shows the one that deviates most, or the current one.
     """
     n = len(found.shaping)
     bins = Binned.of(n, MAX_COLUMNS)
@@ -35,7 +35,7 @@ def potential_chart(found: PotentialCheck, potential: str, current: int, theme: 
         "type": "scatter",
         "x": xs,
         "y": given,
-        "name": "the potential's difference",
+        "name": "potential difference",
         "mode": "lines",
         "line": {"color": component_colour("potential", potential, theme), "width": 1.5, "shape": "hvh"},
         "hoverinfo": "skip",
@@ -59,14 +59,13 @@ def potential_chart(found: PotentialCheck, potential: str, current: int, theme: 
         barmode="overlay",
         hovermode="x",
         shapes=[vertical_line(here, COLOURS["ink"].on(theme)) | {"yref": "paper"}],
-        annotations=_largest(found, bins, COLOURS["against"].on(theme)),
+        annotations=_largest_mark(found, bins, COLOURS["against"].on(theme)),
     )
     targets: list[list[int | None]] = [shown.tolist()]
     return going_to(figure, {"xy": targets, "xy2": targets}), bins.size
 
 
 def deviation_sentence(found: PotentialCheck, decision: int) -> str:
-    """One decision in numbers."""
     before, after = found.before[decision], found.after[decision]
     return (
         f"decision {decision:,}: shaping {_signed(found.shaping[decision])}<br>"
@@ -76,13 +75,13 @@ def deviation_sentence(found: PotentialCheck, decision: int) -> str:
 
 
 def _shown(deviation: Floats, start: int, bins: Binned, current: int) -> int:
-    """The decision that a column shows."""
+    """Index of the decision that a column shows."""
     its = np.abs(deviation[start : start + bins.size])
     return current if start <= current < start + bins.size else start + int(np.argmax(its))
 
 
 def _range(found: PotentialCheck, *lines: Floats) -> list[float]:
-    """Room for all decisions; the last one, which pays the whole potential back, may run out of it."""
+    """Axis range. The last decision may exceed it: it pays back the whole potential and would flatten the rest."""
     values = np.concatenate([line[:-1] if found.ended and len(line) > 1 else line for line in lines])
     low, high = float(np.min(values, initial=0.0)), float(np.max(values, initial=0.0))
     if high - low < _NOTHING:
@@ -92,13 +91,12 @@ def _range(found: PotentialCheck, *lines: Floats) -> list[float]:
 
 
 def is_cut(found: PotentialCheck) -> bool:
-    """Whether the last decision runs out of the chart."""
+    """Whether the last decision exceeds the axis."""
     low, high = _range(found, found.deviation)
     return bool(len(found.deviation)) and not low <= float(found.deviation[-1]) <= high
 
 
-def _largest(found: PotentialCheck, bins: Binned, colour: str) -> list[dict[str, Any]]:
-    """An arrow at the largest deviation."""
+def _largest_mark(found: PotentialCheck, bins: Binned, colour: str) -> list[dict[str, Any]]:
     if found.largest is None:
         return []
     value = float(found.deviation[found.largest])

@@ -1,4 +1,4 @@
-"""Figures of the "Reward" tab: what one decision earned in parts, and how both returns grew."""
+"""Figures of the "Reward" tab."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROW_PX = 30
 
 
 def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:
-    """The components of one decision's reward, from the first to the total, top to bottom."""
+    """The components of one decision's reward, top to bottom, then the total."""
     rows = _waterfall_rows(reward, theme)
     bars: dict[str, Any] = {
         "type": "bar",
@@ -76,10 +76,10 @@ def cumulative_rewards(
     frame: int,
     theme: Theme,
 ) -> go.Figure:
-    """Both returns as they grew with the steps, unlocks marked at their steps, with a line at the frame.
+    """Both returns by step, with unlocks and the current frame marked.
 
-    shaped_totals: the sum up to and with each decision. env_totals: the sum at each frame. unlocks: achievement ->
-    index of its step.
+    shaped_totals: cumulative, after each decision. env_totals: cumulative, at each frame. unlocks: achievement -> index
+    of its step.
     """
     last = len(env_totals) - 1
     here = min(frame, last)
@@ -131,7 +131,7 @@ class _Row:
     colour: str
     text: str
     hover: str
-    joins: bool = True  # whether the next row goes on where this one ends
+    joins: bool = True  # whether a dotted line joins it to the next row
 
     @property
     def end(self) -> float:
@@ -157,14 +157,14 @@ def _waterfall_rows(reward: RewardBreakdown, theme: Theme) -> list[_Row]:
 
 
 def _range(edges: Sequence[float]) -> tuple[float, float]:
-    """Room for the numbers at the bars' ends; zero is always inside."""
+    """Axis range with 0 and with room for the numbers at the ends of the bars."""
     low, high = min(0.0, *edges), max(0.0, *edges)
     span = (high - low) or 1.0
     return low - (0.16 * span if low < 0 else 0.0), high + 0.16 * span
 
 
 def _where_changed(totals: Sequence[float]) -> list[int]:
-    """Indexes at which a sum moved, and the last: all that a line in steps needs."""
+    """Indexes at which a sum changed, and the last: all that a step line needs."""
     moved = [index for index, total in enumerate(totals) if total != (totals[index - 1] if index else 0.0)]
     return moved if moved and moved[-1] == len(totals) - 1 else [*moved, len(totals) - 1]
 
@@ -172,7 +172,7 @@ def _where_changed(totals: Sequence[float]) -> list[int]:
 def _unlock_marks(
     decisions: Sequence[DecisionSummary], env_totals: Sequence[float], unlocks: dict[str, int]
 ) -> list[tuple[int, float, str]]:
-    """One mark for each step that unlocked something: (its frame, environment return, what it says)."""
+    """(frame, environment return, tooltip) of each step with an unlock."""
     names: dict[int, list[str]] = {}
     for name, step in unlocks.items():
         names.setdefault(step, []).append(inert(name.replace("_", " ")))

@@ -1,4 +1,4 @@
-"""The "Reward" tab: what this decision earned and why, and how both returns grew."""
+"""The "Reward" tab: this decision's reward and why, and both returns over the episode."""
 
 from __future__ import annotations
 
@@ -20,15 +20,12 @@ from pages.components.text.sentences import env_reward_sentence, lambda_text, re
 _MAX_SENTENCE_LENGTH = 1_000
 
 
-def show_reward(decision: Decision, config: RewardConfig, track: EpisodeData, cursor: Cursor, key: str) -> None:
-    """Draw the tab for one decision."""
+def show_reward(decision: Decision, config: RewardConfig, data: EpisodeData, cursor: Cursor, key: str) -> None:
     theme = charts.theme()
-    # First what every decision has: it stays where it is while its points are clicked.
-    figure = cumulative_rewards(
-        track.decisions, track.shaped_totals, track.env_totals, track.unlocks, cursor.frame, theme
-    )
-    alt = "Shaped and environment return as they grew with the steps"
-    returns = Download(file_name("episode", short_id(key), "returns"), lambda: returns_table(track))
+    # First, as every decision has it: the figure must not move while its points are clicked.
+    figure = cumulative_rewards(data.decisions, data.shaped_totals, data.env_totals, data.unlocks, cursor.frame, theme)
+    alt = "Shaped and environment return by step"
+    returns = Download(file_name("episode", short_id(key), "returns"), lambda: returns_table(data))
     charts.show(figure, key=f"returns-{key}", alt=alt, seeks="steps", download=returns)
     with st.container(border=True, key=f"reward-sentence-{key}"):
         sentence = reward_sentence(decision, config)
@@ -46,20 +43,19 @@ def show_reward(decision: Decision, config: RewardConfig, track: EpisodeData, cu
         show_json(asdict(config))
 
 
-def returns_table(track: EpisodeData) -> list[list[Cell]]:
-    """Both returns at each step; the shaped one moves where a decision ends."""
+def returns_table(data: EpisodeData) -> list[list[Cell]]:
+    """Both returns at each step; the shaped one changes at the last step of a decision."""
     rows: list[list[Cell]] = [["step", "decision", "environment_return", "shaped_return"]]
-    rows.append([0, None, track.env_totals[0], 0.0])
-    for decision, total in zip(track.decisions, track.shaped_totals, strict=True):
+    rows.append([0, None, data.env_totals[0], 0.0])
+    for decision, total in zip(data.decisions, data.shaped_totals, strict=True):
         before = total - decision.reward
-        for step in range(decision.step_start + 1, min(decision.step_end, len(track.env_totals) - 1) + 1):
+        for step in range(decision.step_start + 1, min(decision.step_end, len(data.env_totals) - 1) + 1):
             shaped = total if step == decision.step_end else before
-            rows.append([step, decision.index, track.env_totals[step], shaped])
+            rows.append([step, decision.index, data.env_totals[step], shaped])
     return rows
 
 
 def parts_table(reward: RewardBreakdown) -> list[list[Cell]]:
-    """The parts of one decision's reward, and their sum times lambda."""
     rows: list[list[Cell]] = [["kind", "name", "rise", "weight", "value"]]
     rows += [[part.kind, part.name, part.delta, part.weight, part.value] for part in reward.components]
     return [*rows, ["sum", "", None, None, reward.base], ["lambda times sum", "", None, None, reward.total]]

@@ -1,4 +1,4 @@
-"""Pictures that were sent to a model, from their `data:` URLs. Nothing is ever fetched."""
+"""Pictures sent to a model, from their `data:` URLs. Nothing is ever fetched."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _DATA_URL = re.compile(r"data:image/[a-z+.\-]{1,20};base64,", re.IGNORECASE)
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _MAX_CHARACTERS = 8_000_000
 _MAX_PIXELS = 4_000_000
-_MAX_ADDRESS_LENGTH = 200
+_MAX_URL_LENGTH = 200
 _WIDTH_PX = 216
 
 
 @dataclass(frozen=True, slots=True)
 class SentPicture:
-    """A picture made anew from what was sent: PNG, with the size and format of the original."""
+    """A picture, encoded again as PNG. kind, n_bytes: format and size of the original."""
 
     png: bytes
     width: int
@@ -39,27 +39,26 @@ class SentPicture:
 
 
 def picture_of(url: str) -> SentPicture | str:
-    """The picture that a `data:` URL holds, or a sentence why none is shown."""
+    """The picture of a `data:` URL, or a sentence why it is not shown."""
     match = _DATA_URL.match(url)
     if match is None:
-        return f"A picture by its address, which is not fetched: {one_line(url, _MAX_ADDRESS_LENGTH)}"
+        return f"Picture URL, not fetched: {one_line(url, _MAX_URL_LENGTH)}"
     if len(url) > _MAX_CHARACTERS:
-        return f"A picture of {len(url):,} characters is too large to be shown here."
+        return f"Picture of {len(url):,} characters: too large to show"
     try:
         data = base64.b64decode(url[match.end() :], validate=True)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             width, height = image.size
             if width * height > _MAX_PIXELS:
-                return f"A picture of {width:,} × {height:,} pixels is too large to be shown here."
+                return f"Picture of {width:,} × {height:,} pixels: too large to show"
             out = io.BytesIO()
             image.convert("RGB").save(out, "PNG", compress_level=1)
             return SentPicture(out.getvalue(), width, height, image.format or "", len(data))
     except (binascii.Error, ValueError, OSError, SyntaxError, Image.DecompressionBombError):
-        return f"A picture of {len(url):,} characters that cannot be read."
+        return f"Picture of {len(url):,} characters: invalid data"
 
 
 def show_picture(url: str) -> None:
-    """The picture with its size, or why there is none."""
     picture = picture_of(url)
     if isinstance(picture, str):
         st.text(picture)

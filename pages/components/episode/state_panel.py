@@ -1,6 +1,6 @@
-"""The "State" tab: vitals, inventory and achievements at the frame that the player shows.
+"""The "State" tab: vitals, inventory and achievements at the frame shown.
 
-The HTML is made of Crafter's own names and of whole numbers; nothing of it comes from a trace.
+The HTML holds only Crafter's own names and integers, no text from a trace.
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ _STYLE = """
 
 
 def show_state(facts: StateFacts, before: StateFacts, decision: int, unlocks: Mapping[str, int], frame: int) -> None:
-    """Draw the tab. before: the facts at the start of the decision of that index, for what changed since.
-
-    unlocks: achievement -> index of the step that unlocked it, of the whole episode.
-    """
+    """before: facts at the start of that decision, to show changes. unlocks: achievement -> index of its step."""
     got = sum(step < frame for step in unlocks.values())
     items = [item for item in ITEMS if item not in VITALS]
     st.html(
@@ -69,7 +66,7 @@ def show_state(facts: StateFacts, before: StateFacts, decision: int, unlocks: Ma
 def _compared(decision: int, frame: int) -> str:
     if frame == 0:
         return "After reset, before the first decision."
-    return f"After step {frame:,}. Small numbers with a sign: the change since before decision {decision:,}."
+    return f"After step {frame:,}. Small signed numbers: change since the start of decision {decision:,}."
 
 
 def _section(title: str, style: str, cells: list[str]) -> str:
@@ -106,7 +103,7 @@ def _achievement(name: str, step: int | None, frame: int) -> str:
 
 
 def _in_order(unlocks: Mapping[str, int]) -> list[str]:
-    """Unlocked ones in the order in which they came, then the rest in Crafter's order."""
+    """Unlocked ones by step, then the rest in Crafter's order."""
     known = [name for name in unlocks if name in ACHIEVEMENTS]
     return [*known, *(name for name in ACHIEVEMENTS if name not in unlocks)]
 

@@ -1,4 +1,4 @@
-"""Figures of the "Timing" tab: where the time of one decision went, and that of all."""
+"""Figures of the "Timing" tab."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from pages.components.text.format import ms
 from pages.components.text.sentences import timing_parts, total_ms
 
 _MAX_COLUMNS = 240
-
-
 _MAX_BARS = 60
 
 
 def decision_timing(decision: DecisionSummary, theme: Theme, of_model: bool | None = None) -> go.Figure:
-    """The parts of one decision, side by side on one bar. of_model: see `timing_parts`."""
+    """The parts of one decision as one stacked bar. of_model: see `timing_parts`."""
     whole = total_ms(decision)
     bars: list[dict[str, Any]] = [
         {
@@ -45,9 +43,9 @@ def decision_timing(decision: DecisionSummary, theme: Theme, of_model: bool | No
 
 
 def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Theme) -> tuple[go.Figure, int]:
-    """All decisions as columns of their parts, the current one marked; and how many decisions a column stands for.
+    """All decisions as stacked columns, and the number of decisions per column.
 
-    Where there are more decisions than columns, a column shows the slowest of those it stands for.
+    With several decisions per column, it shows the slowest of them, or the current one.
     """
     of_model = any(decision.model_calls for decision in decisions)
     size = -(-len(decisions) // _MAX_COLUMNS)
@@ -57,15 +55,11 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
     split = [timing_parts(decision, of_model) for decision in shown]
     parts = [
         _strip_part(
-            middles,
-            [round(of_one[part][1] or 0.0, 3) for of_one in split],
-            size,
-            name,
-            COLOURS[name].on(theme),
+            middles, [round(of_one[part][1] or 0.0, 3) for of_one in split], size, name, COLOURS[name].on(theme)
         )
         for part, (name, _) in enumerate(split[0])
     ]
-    # One invisible line along the tops says all parts, wherever on a column the mouse is.
+    # An invisible line along the tops shows one tooltip with all parts, wherever the mouse is on a column.
     hover_line: dict[str, Any] = {
         "type": "scatter",
         "x": middles,
@@ -107,8 +101,7 @@ def _share(value: float | None, whole: float) -> str:
 
 
 def _strip_part(xs: list[float], ys: list[float], width: int, name: str, colour: str) -> dict[str, Any]:
-    """One part of all decisions: columns where there are few; else an area, which a browser draws in a tenth of the
-    time."""
+    """One part of all decisions: bars if there are few; else an area, which a browser draws ten times as fast."""
     common: dict[str, Any] = {"x": xs, "y": ys, "name": name, "hoverinfo": "skip"}
     if len(xs) <= _MAX_BARS:
         return common | {"type": "bar", "width": width * 0.82, "marker": {"color": colour, "line": {"width": 0}}}

@@ -1,4 +1,4 @@
-"""The player beside the panels that explain what it shows. One fragment: a step draws this part anew, not the page."""
+"""The player beside the tabs that explain the frame. One fragment: a step redraws this part, not the page."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _MAX_LABEL_LENGTH = 40
 # The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
 _STYLE = """
 <style>
-.st-key-decision-selector [data-testid="stNumberInputClearButton"] { display: none; } /* there is always one */
+.st-key-decision-selector [data-testid="stNumberInputClearButton"] { display: none; } /* one is always selected */
 .st-key-decision-headline { flex-wrap: nowrap; overflow: hidden; }
 [class*="st-key-seek-"] .nsewdrag { cursor: pointer !important; }
-/* The local view in a text is a grid: its lines are never broken. Sentences break where the grid ends. */
+/* The local view in an observation is a text grid: never wrap its lines. */
 [class*="-grid-of-66"] code { display: block; min-width: 66ch; }
 [class*="-grid-of-84"] code { display: block; min-width: 84ch; }
 [class*="-grid-of-"] pre { overflow-x: auto; }
@@ -60,56 +60,54 @@ _STYLE = """
 </style>
 """
 _TABS: tuple[str, ...] = ("Reward", "Ledger", "Tool call", "Model", "Timing", "State", "Map", "Audit", "Potential")
-_OF_A_MODEL = "Model"  # only where one was asked
+_MODEL_TAB = "Model"  # this tab exists only if a model was called
 
 
 @st.fragment
-def show_episode(summary: EpisodeSummary, track: EpisodeData) -> None:
-    """Draw player and panels, and keep the address in step with them."""
-    frame_first = track.player is not None and is_first_look()
+def show_episode(summary: EpisodeSummary, data: EpisodeData) -> None:
+    """Draws player and tabs, and keeps the URL in step with them."""
+    frame_first = data.player is not None and is_first_look()
     st.html(_STYLE + first_frame_mark(frame_first))
     left, right = st.columns([0.48, 0.52], gap="medium")
     with left, st.container(key="episode-player"):
-        cursor = _show_player(summary, track)
+        cursor = _show_player(summary, data)
     with right, charts.held_back() if frame_first else nullcontext():
         if cursor.decision is None:
-            _say_nothing_decided(summary)
+            _show_no_decision(summary)
             return
-        decision = track.decisions[cursor.decision]
-        _show_selector(summary.id, track, decision, cursor.frame)
+        decision = data.decisions[cursor.decision]
+        _show_selector(summary.id, data, decision, cursor.frame)
         _show_headline(decision, cursor)
-        tab = _show_tabs(summary, track, decision, cursor)
+        tab = _show_tabs(summary, data, decision, cursor)
     keep_step_in_address("episode", summary.id, cursor.frame, tab)
 
 
 def is_first_look() -> bool:
-    """True once in each browser window. What draws charts is megabytes of script, and loading it keeps a browser busy
-    for a second: where it has not happened yet, the frame comes before the charts."""
+    """True once per session. Charts load megabytes of script, which blocks a browser for a second: the first time, the
+    frame is drawn before them."""
     key = "charts-are-loaded"
     first = key not in st.session_state
     st.session_state[key] = True
     return first
 
 
-def _show_player(summary: EpisodeSummary, track: EpisodeData) -> Cursor:
-    if track.player is None:
-        st.text(track.problem or "No frame is recorded yet.")
+def _show_player(summary: EpisodeSummary, data: EpisodeData) -> Cursor:
+    if data.player is None:
+        st.text(data.problem or "No frame recorded yet")
         picked = picked_of(summary.id)
-        return picked if picked and track.decisions else cursor_at(track.decisions, 0)
-    frame = player(
-        track.player, key=f"player-{summary.id}", start_step=last_frame(summary.id), seek=seek_of(summary.id)
-    )
+        return picked if picked and data.decisions else cursor_at(data.decisions, 0)
+    frame = player(data.player, key=f"player-{summary.id}", start_step=last_frame(summary.id), seek=seek_of(summary.id))
     remember_frame(summary.id, frame)
-    return cursor_at(track.decisions, frame, picked_of(summary.id))
+    return cursor_at(data.decisions, frame, picked_of(summary.id))
 
 
-def _say_nothing_decided(summary: EpisodeSummary) -> None:
+def _show_no_decision(summary: EpisodeSummary) -> None:
     with st.container(border=True):
         st.text("The policy made no decision." if summary.status.is_over else "The policy has not made a decision yet.")
 
 
-def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummary, frame: int) -> None:
-    decisions, last = track.decisions, len(track.decisions) - 1
+def _show_selector(episode_id: str, data: EpisodeData, decision: DecisionSummary, frame: int) -> None:
+    decisions, last = data.decisions, len(data.decisions) - 1
     key = f"decision-{episode_id}"
     st.session_state[key] = decision.index
 
@@ -118,7 +116,7 @@ def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummar
 
     def go_to_typed() -> None:
         typed: int | None = st.session_state[key]
-        if typed is None:  # emptied: nobody asked for any
+        if typed is None:  # the field was emptied
             return
         if 0 <= typed <= last:
             go(typed)
@@ -127,18 +125,18 @@ def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummar
 
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-selector"):
         st.markdown("**Decision**", width="content")
-        # A form: while the player runs, the browser may report a number that is no longer shown, and only a form's
-        # button says that somebody meant it.
+        # A form: while the player runs, the browser may report a number that is no longer shown. Only a submitted one
+        # counts.
         with (
             st.form(f"go-to-decision-{episode_id}", border=False, width="content"),
             st.container(horizontal=True, gap="xsmall", width="content"),
         ):
-            # Without bounds of its own: a browser would keep a number beyond them, red and without a word.
+            # No min and max: the browser would keep a number outside them in the field, red and unexplained.
             st.number_input("Decision", value=None, step=1, key=key, label_visibility="collapsed", width=112)
             st.form_submit_button("Go", on_click=go_to_typed, key=f"go-{episode_id}")
         typed, *where = st.session_state.get(f"no-{key}", (None,))
         if where == [decision.index, frame]:
-            st.markdown(f":red[There is no {typed:,}: 0 to {last:,}]", width="content")
+            st.markdown(f":red[No decision {typed:,} (0 to {last:,})]", width="content")
         else:
             st.caption(f"0 to {last:,}", width="content")
         st.button(
@@ -149,7 +147,7 @@ def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummar
             disabled=decision.index == 0 and frame == 0,
             help="Previous decision (\\[)",
         )
-        # At the world after reset, the first decision has not been seen yet.
+        # At the world after reset, the next decision is the first.
         following = 0 if frame == 0 and decision.index == 0 and decision.step_end else decision.index + 1
         st.button(
             "Next ›",
@@ -159,11 +157,11 @@ def _show_selector(episode_id: str, track: EpisodeData, decision: DecisionSummar
             disabled=following > last and frame >= decision.step_end,
             help="Next decision (\\])",
         )
-        _show_unlock_jump(episode_id, track)
+        _show_unlock_jump(episode_id, data)
 
 
-def _show_unlock_jump(episode_id: str, track: EpisodeData) -> None:
-    unlocking = {name: decision.index for decision in track.decisions for name in decision.unlocked}
+def _show_unlock_jump(episode_id: str, data: EpisodeData) -> None:
+    unlocking = {name: decision.index for decision in data.decisions for name in decision.unlocked}
     if not unlocking:
         return
     key = f"unlock-{episode_id}"
@@ -173,7 +171,7 @@ def _show_unlock_jump(episode_id: str, track: EpisodeData) -> None:
         st.session_state[key] = None
         if name in unlocking:
             index = unlocking[name]
-            frame = track.unlocks[name] + 1 if name in track.unlocks else track.decisions[index].step_end
+            frame = data.unlocks[name] + 1 if name in data.unlocks else data.decisions[index].step_end
             go_to_frame(episode_id, Cursor(frame, index))
 
     st.selectbox(
@@ -191,7 +189,7 @@ def _show_unlock_jump(episode_id: str, track: EpisodeData) -> None:
 def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-headline"):
         if cursor.frame == 0 and decision.index == 0:
-            st.badge("before its first action", color="gray", help="The frame shows the world after reset")
+            st.badge("before the first action", color="gray", help="The frame shows the world after reset")
         st.badge(steps_phrase(decision), color="gray")
         shaped, env, steps = decision.reward, decision.env_reward, decision.step_end - decision.step_start
         over = f" over {steps} steps" if steps > 1 else ""
@@ -207,59 +205,59 @@ def _colour(value: float) -> Literal["green", "red", "gray"]:
     return "green" if value > 0 else "red" if value < 0 else "gray"
 
 
-def _show_tabs(summary: EpisodeSummary, track: EpisodeData, decision: DecisionSummary, cursor: Cursor) -> str:
-    """The name of the one that is shown."""
-    names = [name for name in _TABS if name != _OF_A_MODEL or track.model is not None]
+def _show_tabs(summary: EpisodeSummary, data: EpisodeData, decision: DecisionSummary, cursor: Cursor) -> str:
+    """Draws the open tab and returns its name."""
+    names = [name for name in _TABS if name != _MODEL_TAB or data.model is not None]
     tabs = st.tabs(names, key="tab", on_change="rerun", bind="query-params")
     at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
     with tabs[at]:
         try:
-            _show_tab(names[at], summary, track, decision, cursor)
-        except CraftscopeError as error:  # deleted meanwhile, say: here, where it is seen, and the player stays
+            _show_tab(names[at], summary, data, decision, cursor)
+        except CraftscopeError as error:  # such as a deleted episode; the player stays usable
             stop_with("Cannot read this", error)
     return names[at]
 
 
-def _show_tab(tab: str, summary: EpisodeSummary, track: EpisodeData, decision: DecisionSummary, cursor: Cursor) -> None:
+def _show_tab(tab: str, summary: EpisodeSummary, data: EpisodeData, decision: DecisionSummary, cursor: Cursor) -> None:
     match tab:
         case "Ledger":
-            show_ledger(track, decision.index, summary.id)
+            show_ledger(data, decision.index, summary.id)
         case "Audit":
             show_audit_of(summary)
         case "Potential":
-            show_potential(summary, track, decision.index)
+            show_potential(summary, data, decision.index)
         case "Timing":
-            show_timing(decision, track, summary.id)
+            show_timing(decision, data, summary.id)
         case "Map":
-            show_map(summary.spec, track, cursor.frame, summary.id)
+            show_map(summary.spec, data, cursor.frame, summary.id)
         case _:
-            _show_decision_tab(tab, summary, track, store().episodes.decision(summary.id, decision.index), cursor)
+            _show_decision_tab(tab, summary, data, store().episodes.decision(summary.id, decision.index), cursor)
 
 
 def _show_decision_tab(
-    tab: str, summary: EpisodeSummary, track: EpisodeData, decision: Decision, cursor: Cursor
+    tab: str, summary: EpisodeSummary, data: EpisodeData, decision: Decision, cursor: Cursor
 ) -> None:
-    """The tabs that need the whole decision, which is read for them alone."""
+    """The tabs that need the whole decision."""
     if tab == "Reward":
-        show_reward(decision, summary.spec.reward, track, cursor, summary.id)
+        show_reward(decision, summary.spec.reward, data, cursor, summary.id)
     elif tab == "Tool call":
         show_tool_calls(decision, cursor)
     elif tab == "Model":
-        show_model(decision, _asked_before(summary.id, track, decision.index), f"model-{summary.id}")
+        show_model(decision, _asked_before(summary.id, data, decision.index), f"model-{summary.id}")
     else:
-        facts = _facts_at(decision, track, cursor)
-        show_state(facts, decision.before, decision.index, track.unlocks, cursor.frame)
+        facts = _facts_at(decision, data, cursor)
+        show_state(facts, decision.before, decision.index, data.unlocks, cursor.frame)
 
 
-def _asked_before(episode_id: str, track: EpisodeData, index: int) -> AskedBefore | None:
-    """The newest call before that decision. Mostly the one just before, but not every decision asks a model."""
-    asked = next((earlier.index for earlier in reversed(track.decisions[:index]) if earlier.model_calls), None)
+def _asked_before(episode_id: str, data: EpisodeData, index: int) -> AskedBefore | None:
+    """The newest call before that decision; the decision just before may have called no model."""
+    asked = next((earlier.index for earlier in reversed(data.decisions[:index]) if earlier.model_calls), None)
     call = None if asked is None else store().episodes.decision(episode_id, asked).model_call
     return None if asked is None or call is None else AskedBefore(asked, call)
 
 
-def _facts_at(decision: Decision, track: EpisodeData, cursor: Cursor) -> StateFacts:
-    if cursor.frame == 0 and track.initial is not None:
-        return track.initial.facts
+def _facts_at(decision: Decision, data: EpisodeData, cursor: Cursor) -> StateFacts:
+    if cursor.frame == 0 and data.initial is not None:
+        return data.initial.facts
     facts = [step.state.facts for step in decision.steps if step.index == cursor.step]
     return facts[0] if facts else decision.after

@@ -1,4 +1,4 @@
-"""The connection on the launch form: filled from a profile, and the choice among the keys of its server."""
+"""The connection on the launch form: filled from a profile; the choice of API key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY_OF_PROFILE = f"{PREFIX}key_of_profile"
 
 
 def fill_connection(profile: ModelProfile) -> None:
-    """Fill the form from a profile. A key that does not exist for its server leaves the choice of the key open."""
+    """The choice of key stays open if the profile's key does not exist for its server."""
     st.session_state[f"{_PARAM}base_url"] = profile.base_url
     st.session_state[f"{_PARAM}model"] = profile.model
     exists = not profile.key_name or keys_for(profile.base_url).get(profile.key_name, False)
@@ -27,16 +27,16 @@ def fill_connection(profile: ModelProfile) -> None:
 
 
 def connection_of(name: str) -> ModelProfile:
-    """What the form holds, as a profile of that name."""
+    """The form's values as a profile."""
     base_url, model = (str(st.session_state.get(_PARAM + field, "")) for field in ("base_url", "model"))
     return ModelProfile(name, base_url, model, _chosen())
 
 
 def key_field() -> str:
-    """Draw the choice of the API key; the name of its variable, empty for no key.
+    """The name of the API key's variable, empty for no key. Draw it after the base URL.
 
-    Call it after the field of the base URL. The key of a profile stays chosen where it does not exist for the server,
-    so that the check of the form says why and nothing is launched without it unnoticed.
+    A profile's key that does not exist for the server stays chosen, so that the form's check reports it instead of
+    launching without a key.
     """
     keep("param_llm_key_name", "")
     url = str(st.session_state.get(f"{_PARAM}base_url", ""))
@@ -55,11 +55,11 @@ def key_field() -> str:
         key=_KEY,
         persist_state="session",
         placeholder="Choose a key",
-        help="The keys that exist for this server. Whoever starts Craftscope pairs each key with its hosts "
-        "(CRAFTSCOPE_KEYS); a key is sent nowhere else and never stored.",
+        help="The keys for this server. CRAFTSCOPE_KEYS pairs each key with its hosts; it is sent nowhere else and "
+        "never stored.",
     )
     if unset := [name for name, is_set in keys.items() if not is_set]:
-        st.caption(f"Not set where Craftscope runs: {escape(', '.join(unset))}.")
+        st.caption(f"Not set in the environment: {escape(', '.join(unset))}")
     return _chosen()
 
 

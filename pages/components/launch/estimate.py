@@ -1,4 +1,4 @@
-"""What a launch of the language-model policy will come to, on the launch page before it starts."""
+"""Estimated calls, tokens and cost of a run of the language-model policy, before it is launched."""
 
 from __future__ import annotations
 
@@ -21,23 +21,20 @@ _BASIS = (
 
 
 def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[Estimate, LlmParams] | None:
-    """The estimate with the parameters it is for; None where the policy asks no model."""
+    """The estimate and its parameters; None for other policies or invalid parameters."""
     if plan.policy.name != "llm":
         return None
     try:
         params = read_params(LlmParams, plan.policy.params, 'policy "llm"')
-    except InvalidConfig:  # said beside the form
+    except InvalidConfig:  # shown beside the form
         return None
     return estimate(
-        params,
-        episodes=episodes,
-        decisions=plan.limits.max_decisions,
-        max_actions=plan.max_actions_per_call,
+        params, episodes=episodes, decisions=plan.limits.max_decisions, max_actions=plan.max_actions_per_call
     ), params
 
 
 def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]]:
-    """Label and value of what the summary says of it: what the budget leaves of it, where there is one."""
+    """(label, value) pairs, limited by the budget."""
     share = share_of_budget(plan.budget, estimated)
     calls = round(estimated.calls * share)
     by_calls = share == 1 or calls == plan.budget.max_calls
@@ -54,29 +51,29 @@ def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]
 
 
 def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> tuple[str, str]:
-    """Sentences below the summary, and how the figures are calculated."""
+    """A note below the summary, and its tooltip: how the figures are calculated."""
     if estimated.cost_usd is None:
-        said = "No price is known for this model at this server, so the cost is unknown."
+        note = "No price is known for this model at this server, so the cost is unknown."
         if plan.budget.max_cost_usd is not None:
-            said += " A budget in dollars has no effect here; limit calls or tokens instead."
+            note += " A budget in dollars has no effect here; limit calls or tokens instead."
         basis = f"The price table is {PRICE_VERSION}. {_BASIS}"
     else:
-        said = "A rough estimate, if every episode uses all its decisions."
+        note = "A rough estimate, if every episode uses all its decisions."
         basis = f"{_BASIS} Prices are those of {PRICE_VERSION}."
     if share_of_budget(plan.budget, estimated) < 1:
-        said += (
+        note += (
             f" The budget ends the run early; without it there would be {number(estimated.calls)} calls. Calls in "
             "flight may exceed it."
         )
     if params.on_bad_call == "retry":
-        said += f" Each decision may add {plural(params.ask_again, 'retry', 'retries')}."
+        note += f" Each decision may add {plural(params.ask_again, 'retry', 'retries')}."
     for field in estimated.left_out:
-        said += f" {escape(left_out_text(field))}"
-    return said, basis
+        note += f" {escape(left_out_text(field))}"
+    return note, basis
 
 
 def share_of_budget(budget: Budget, estimated: Estimate) -> float:
-    """How much of the estimate the budget lets happen, 1 for all of it."""
+    """The share of the estimate that the budget allows, 0 to 1."""
     limits = (
         (budget.max_calls, estimated.calls),
         (budget.max_tokens, estimated.tokens),
@@ -86,7 +83,7 @@ def share_of_budget(budget: Budget, estimated: Estimate) -> float:
 
 
 def budget_in_words(budget: Budget) -> str:
-    """`100 calls, 50,000 tokens, 1.00 USD`; what is open is left out."""
+    """`100 calls, 50,000 tokens, 1.00 USD`"""
     parts = []
     if budget.max_calls is not None:
         parts.append(plural(budget.max_calls, "call"))

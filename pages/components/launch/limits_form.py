@@ -1,4 +1,4 @@
-"""Limits, what follows when a world ends, and the world's own measures."""
+"""The limits of a run, what happens when a world ends, and the size of the world."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pages.components.launch.state import PREFIX, keep
 _ON_DONE_LABELS = {OnDone.TERMINATE: "Stop", OnDone.RESET: "Continue in the seed's next world"}
 _ON_DONE_CAPTIONS = [
     "One episode per world played.",
-    "Each further world is its own episode of this run, with fresh shaping state. The limits count over all of them.",
+    "Each further world is an episode of its own with a new shaping state. Limits count over all of them.",
 ]
 
 
 def limits_form() -> tuple[Limits, OnDone]:
-    """Draw the limits; limits and what follows a world's end. Not yet checked."""
-    st.caption("The first limit reached ends the episode. Everything before it is kept.")
-    row = st.columns(4)
+    """Values as entered, not checked."""
+    st.caption("The first limit reached ends the episode. Everything before it is stored.")
+    row = st.columns(3)
     max_steps = row[0].number_input("Steps", key=f"{PREFIX}max_steps", step=100, persist_state="session")
     max_decisions = row[1].number_input(
         "Decisions",
@@ -29,13 +29,6 @@ def limits_form() -> tuple[Limits, OnDone]:
     max_seconds = row[2].number_input(
         "Seconds", key=f"{PREFIX}max_seconds", step=60.0, format="%.0f", persist_state="session"
     )
-    max_ops = row[3].number_input(
-        "Ops",
-        key=keep("max_ops", Limits().max_ops),
-        step=1000,
-        persist_state="session",
-        help="A policy call is one operation; the environment's turn after it is another.",
-    )
     on_done = st.radio(
         "When a world ends before the limits are reached",
         [choice.value for choice in OnDone],
@@ -44,12 +37,20 @@ def limits_form() -> tuple[Limits, OnDone]:
         key=f"{PREFIX}on_done",
         persist_state="session",
     )
+    with st.expander("Advanced"):
+        max_ops = st.number_input(
+            "Operations",
+            key=keep("max_ops", Limits().max_ops),
+            step=1000,
+            persist_state="session",
+            help="A policy call is one operation; the environment's turn after it is another.",
+        )
     limits = Limits(int(max_steps), int(max_decisions), int(max_ops), float(max_seconds))
     return limits, OnDone(on_done)
 
 
 def world_form() -> EnvConfig:
-    """Draw the world's measures. Not yet checked."""
+    """Values as entered, not checked."""
     default = EnvConfig()
     st.caption("Changing the size changes the world of each seed. Published Crafter results use 64 x 64.")
     row = st.columns(3)

@@ -1,4 +1,4 @@
-"""A policy's own settings, drawn from the fields of its parameter record; a language model has its own form."""
+"""A policy's settings, from the fields of its parameter class; the language model has its own form."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _IN_A_ROW = 2
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """What the form says of the policy, not yet checked.
+    """Values as entered, not checked.
 
-    max_actions: how many actions one call may hold. budget: what its model calls may come to; open where there are
-    none. missing: a sentence on what has to be filled in first; empty where nothing is.
+    max_actions: per call. budget: of the model calls. missing: what has to be entered first; empty if nothing.
     """
 
     spec: PolicySpec
@@ -32,7 +31,6 @@ class PolicyChoice:
 
 
 def policy_picker() -> str:
-    """Which policy plays."""
     return st.selectbox(
         "Policy",
         list(POLICIES),
@@ -44,7 +42,6 @@ def policy_picker() -> str:
 
 
 def policy_settings(name: str) -> PolicyChoice:
-    """Draw the settings of that policy."""
     kind = POLICIES[name]
     st.caption(kind.description)
     if name == "llm":
@@ -53,7 +50,7 @@ def policy_settings(name: str) -> PolicyChoice:
         return PolicyChoice(PolicySpec(name, params), _max_actions(), budget, what_is_missing(params))
     own = fields(kind.params)
     if own:
-        st.markdown(f"**What the {kind.label.lower()} policy does**")
+        st.markdown(f"**{kind.label} settings**")
     params = {spec.name: value for row in _rows(own) for spec, value in _row(kind, row)}
     return PolicyChoice(PolicySpec(name, params), _max_actions())
 
@@ -66,8 +63,7 @@ def _max_actions() -> int:
         min_value=1,
         key=keep("max_actions", 5),
         persist_state="session",
-        help="Applies to any policy. Further actions of a call are not executed; they are recorded as dropped. The "
-        "policies offered here know the limit and do not ask for more.",
+        help="Further actions of a call are not executed, but recorded as dropped. All policies here know the limit.",
     )
     return int(max_actions)
 

@@ -1,4 +1,4 @@
-"""Connection profiles on the launch form: fill it from one, keep what it says as one, forget one. Never a key."""
+"""Connection profiles on the launch form: choose, save, delete. A profile never holds a key."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pages.components.text.escape import one_line, safe_text
 
 _PARAM = f"{PREFIX}param_llm_"
 _MAX_NAME_LENGTH = 60
-_SAID = f"{PREFIX}profile_said"
+_FLASH = f"{PREFIX}profile_flash"
 
 
 def profile_picker() -> str:
-    """Draw it. The name of the profile that the connection below is filled from; empty where it says something else."""
+    """The name of the profile; empty if none is chosen or the fields below differ from it."""
     profiles = {profile.name: profile for profile in store().profiles.all().rows}
     key = keep("param_llm_profile", "")
     if (linked := st.session_state.pop(PROFILE_OF_LINK, None)) is not None:
         fill_connection(profiles.get(linked, ModelProfile("", "", "")))
-    if st.session_state[key] not in profiles:  # forgotten meanwhile, here or elsewhere
+    if st.session_state[key] not in profiles:  # deleted, perhaps in another window
         st.session_state[key] = ""
     picker, save, forget = st.columns([4, 1.5, 1.5], vertical_alignment="bottom")
     name = picker.selectbox(
@@ -35,26 +35,26 @@ def profile_picker() -> str:
         key=key,
         persist_state="session",
         on_change=lambda: _fill(profiles.get(st.session_state[key])),
-        help="Base URL, model and the name of the key's variable, kept for the next launch. Keys are never stored.",
+        help="Base URL, model and the name of the key's variable. Keys are never stored.",
     )
     with save.popover("Save…", width="stretch"):
         _save_form()
     forget.button(
         "Delete",
         key=f"{PREFIX}profile_delete",
-        on_click=_forget,
+        on_click=_delete,
         args=(name,),
         disabled=not name or store().read_only,
         width="stretch",
-        help="Forget this profile. Episodes keep what they were played with.",
+        help="Stored episodes do not change.",
     )
-    if said := st.session_state.pop(_SAID, None):
-        st.text(safe_text(said, 300))
+    if message := st.session_state.pop(_FLASH, None):
+        st.text(safe_text(message, 300))
     if not name:
         return ""
     if connection_of(name) == profiles[name]:
         return name
-    st.caption("The fields below have been changed since they were filled from this profile.")
+    st.caption("The fields below differ from this profile.")
     return ""
 
 
@@ -65,33 +65,31 @@ def _fill(profile: ModelProfile | None) -> None:
 
 def _save_form() -> None:
     st.text_input("Name", key=f"{PREFIX}profile_name", max_chars=_MAX_NAME_LENGTH, placeholder="such as: local llama")
-    st.button(
-        "Save the connection", key=f"{PREFIX}profile_save", on_click=_save, type="primary", disabled=store().read_only
-    )
-    st.caption("A profile of that name is replaced.")
+    st.button("Save", key=f"{PREFIX}profile_save", on_click=_save, type="primary", disabled=store().read_only)
+    st.caption("Replaces a profile of the same name")
 
 
 def _save() -> None:
     name = " ".join(str(st.session_state[f"{PREFIX}profile_name"]).split())
     if not name:
-        st.session_state[_SAID] = "Nothing was saved: give the profile a name."
+        st.session_state[_FLASH] = "Not saved. Enter a name."
         return
     profile = connection_of(name)
     try:
         endpoint_of(profile.base_url)
         store().profiles.save(profile)
     except (InvalidConfig, StoreError) as error:
-        st.session_state[_SAID] = f"Nothing was saved. {error}"
+        st.session_state[_FLASH] = f"Not saved. {error}"
         return
     st.session_state[f"{_PARAM}profile"] = name
-    st.session_state[_SAID] = "The profile is saved."
+    st.session_state[_FLASH] = "Profile saved"
 
 
-def _forget(name: str) -> None:
+def _delete(name: str) -> None:
     try:
         store().profiles.delete(name)
     except StoreError as error:
-        st.session_state[_SAID] = f"It was not deleted. {error}"
+        st.session_state[_FLASH] = f"Not deleted. {error}"
         return
     st.session_state[f"{_PARAM}profile"] = ""
-    st.session_state[_SAID] = "The profile is deleted."
+    st.session_state[_FLASH] = "Profile deleted"

@@ -1,4 +1,4 @@
-"""The seed gallery: worlds to choose from, by picture and by what stands near the start."""
+"""The seed gallery: worlds to choose from, with a picture and what is near the start."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from core.dataset import RADIUS, RESOURCES, describe_seeds, known_description
 from core.env.checks import MAX_SEED
 from core.errors import InvalidInput
 from core.plan import parse_seeds
+from core.text import plural
 from core.types import Difficulty, EnvConfig, SeedDescription
 from pages.components.launch.state import DEFAULT_SEED, PREFIX, keep
 from pages.components.shared.icons import icon
@@ -33,8 +34,8 @@ _BADGE_COLOURS: dict[Difficulty, Literal["green", "orange", "red", "gray"]] = {
     Difficulty.CUSTOM: "gray",
 }
 _DIFFICULTY_HELP = (
-    f"By what stands within {RADIUS} cells of the start. Easy: 4 trees or more and no zombie or skeleton. "
-    "Medium: 2 trees or more and at most 2 of them. Hard: at most 5 of them. Custom: everything else."
+    f"By what is within {RADIUS} cells of the start. Easy: at least 4 trees, no zombies or skeletons. "
+    "Medium: at least 2 trees, at most 2 hostiles. Hard: at most 5 hostiles. Custom: all others."
 )
 
 _MAX_LINE_LENGTH = 120
@@ -67,7 +68,7 @@ _TRAITS: dict[str, Callable[[SeedDescription], bool]] = {
 
 
 def chosen_seeds() -> tuple[int, ...]:
-    """The seeds in the form; none where its text cannot be read."""
+    """The seeds in the form; empty if its text is invalid."""
     try:
         return parse_seeds(st.session_state[SEEDS_KEY])
     except InvalidInput:
@@ -75,30 +76,28 @@ def chosen_seeds() -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _CardToCome:
-    """The places of a card whose world is not made yet."""
+class _PendingCard:
+    """The placeholders of a card whose world is not generated yet."""
 
     picture: DeltaGenerator
     badge: DeltaGenerator
     traits: DeltaGenerator
 
     def show(self, description: SeedDescription) -> None:
-        """Put the world into its card."""
         self.picture.image(description.picture_png, **_picture_options(description))
         self.badge.badge(description.difficulty.value, color=_BADGE_COLOURS[description.difficulty])
         self.traits.html(_traits(description))
 
 
 def _picked_line() -> None:
-    """What is picked, in one line: seeds that were typed and worlds that were ticked are one selection."""
+    """Typed seeds and ticked worlds are one selection."""
     picked = chosen_seeds()
     shown = frozenset(_shown_seeds())
     elsewhere = [seed for seed in picked if seed not in shown]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="launch-picked"):
         if picked:
-            seeds = "seed" if len(picked) == 1 else "seeds"
             names = escape(one_line(seeds_text(picked), _MAX_LINE_LENGTH))
-            st.markdown(f"Picked: {seeds} **{names}** ({len(picked):,} {seeds})", width="content")
+            st.markdown(f"Picked: **{names}** ({plural(len(picked), 'seed')})", width="content")
         else:
             st.markdown("Picked: none. Tick worlds, or type seeds on the right.", width="content")
         st.space("stretch")
@@ -109,10 +108,10 @@ def _picked_line() -> None:
 
 
 def seed_gallery(env: EnvConfig) -> Callable[[], None]:
-    """Draw the gallery. Gives back what makes the worlds that are not stored yet: call it when the page stands.
+    """Draws the gallery and returns a function that generates the missing worlds: call it when the page is drawn.
 
-    It is part of the page's own run, not of a polling fragment: a poll that is under way while the page is left comes
-    back to the page after it. A click interrupts it after the world that it is at; what is made is stored.
+    Not in a polling fragment: a poll still running when the user leaves would draw on the next page. A click interrupts
+    it after the current world; finished worlds are stored.
     """
     keep("shown", _first_shown())
     _picked_line()
@@ -131,22 +130,22 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
     _show_status(status, len(fitting), len(known), missing)
     st.html(_legend())
     if not fitting and not missing:
-        st.info("No world shown here matches these filters. Loosen one, or show other seeds.")
+        st.info("No world here matches these filters. Clear one, or show other seeds.")
     chosen = frozenset(chosen_seeds())
     st.html(_picked_style(chosen & found.keys()))
     with st.grid(min_column_width=175, key="seed-gallery"):
         for description in fitting:
             _card(description, description.seed in chosen)
-        to_come = {seed: _card_to_come(seed, seed in chosen) for seed in missing}
+        pending = {seed: _pending_card(seed, seed in chosen) for seed in missing}
 
-    def make_missing() -> None:
+    def generate_missing() -> None:
         for number, description in enumerate(describe_seeds(store(), missing, env=env), start=1):
-            to_come[description.seed].show(description)
+            pending[description.seed].show(description)
             _show_status(status, len(fitting) + number, len(known) + number, missing[number:])
         if missing and not store().read_only:
-            st.rerun()  # to their places by filter and order
+            st.rerun()  # sort and filter them
 
-    return make_missing
+    return generate_missing
 
 
 def _toolbar() -> None:
@@ -177,7 +176,7 @@ def _toolbar() -> None:
 
 
 def _first_shown() -> str:
-    """The picked seeds, so that a form filled by a link shows what it holds, and those after them."""
+    """The picked seeds (such as those of a link) and the seeds after them."""
     picked = chosen_seeds()[:_PAGE]
     start = min(picked[0] if picked else DEFAULT_SEED, MAX_SEED - 2 * _PAGE)
     fill = (seed for seed in range(start, start + 2 * _PAGE) if seed not in picked)
@@ -198,21 +197,21 @@ def _show_next() -> None:
 
 
 def _show_picked() -> None:
-    """Those that are not shown yet come first; others make room."""
+    """Hidden picked seeds come first; the last shown ones make room."""
     shown = _shown_seeds()
     together = (*(seed for seed in chosen_seeds() if seed not in shown), *shown)
     st.session_state[_SHOWN_KEY] = seeds_text(together[:_MAX_SHOWN])
 
 
 def _show_status(place: DeltaGenerator, fitting: int, known: int, missing: list[int]) -> None:
-    """One line that keeps its height, so that nothing below it moves when all worlds are there."""
+    """One line of fixed height, so that nothing below it moves."""
     total = known + len(missing)
     if missing:
-        text = f"Making world {missing[0]}: {known} of {total} ready. You can pick worlds already."
+        text = f"Generating world {missing[0]}: {known} of {total} ready. You can already pick worlds."
         bar = f'<i class="cs-on" style="--share: {100 * known / total:.0f}%"></i>'
     else:
-        worlds = "world" if total == 1 else "worlds"
-        text, bar = (f"{total} {worlds}" if fitting == total else f"{fitting} of {total} {worlds}"), "<i></i>"
+        worlds = plural(total, "world")
+        text, bar = worlds if fitting == total else f"{fitting} of {worlds}", "<i></i>"
     place.html(f'<div class="cs-making">{text}{bar}</div>')
 
 
@@ -225,7 +224,7 @@ def _legend() -> str:
 
 
 def _picked_style(picked: Set[int]) -> str:
-    """Frames the picked cards. Not by `:has(:checked)`, which Chromium keeps on a card used for another seed."""
+    """Frames the picked cards. `:has(:checked)` does not work: Chromium keeps it on a card reused for another seed."""
     cards = ", ".join(f".st-key-seed-card-{seed}" for seed in sorted(picked)) or ".cs-none"
     return f"<style>:is({cards}) {{ border-color: #10b981; box-shadow: 0 0 0 1px #10b981; }}</style>"
 
@@ -251,7 +250,7 @@ def _picture_options(description: SeedDescription) -> dict[str, Any]:
     return {"width": "stretch", "output_format": "PNG", "alt": f"World of seed {description.seed}"}
 
 
-def _card_to_come(seed: int, is_chosen: bool) -> _CardToCome:
+def _pending_card(seed: int, is_chosen: bool) -> _PendingCard:
     with st.container(border=True, key=f"seed-card-{seed}", gap="xsmall"):
         picture = st.empty()
         picture.html('<div class="cs-world-to-come cs-to-come"></div>')
@@ -260,8 +259,8 @@ def _card_to_come(seed: int, is_chosen: bool) -> _CardToCome:
             st.space("stretch")
             badge = st.empty()
         traits = st.empty()
-        traits.html('<div class="cs-traits cs-muted">not made yet</div><div class="cs-traits">&nbsp;</div>')
-    return _CardToCome(picture, badge, traits)
+        traits.html('<div class="cs-traits cs-muted">not generated yet</div><div class="cs-traits">&nbsp;</div>')
+    return _PendingCard(picture, badge, traits)
 
 
 def _pick_box(seed: int, is_chosen: bool) -> None:

@@ -1,7 +1,7 @@
-"""What the launch form starts from: the link it was opened with, else what it last held in this session.
+"""The launch form's initial values: from its link, else from this session.
 
-A link holds all that the form says, except the texts of a policy (they may be an address, a key or a prompt) and what
-is too long for an address. Those it names, and the form that it fills says that they are missing.
+A link holds the whole form, except a policy's texts (such as a base URL or a prompt) and values too long for a URL. It
+names those, so that the form it fills can report them as missing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from core.errors import InvalidReward
 from core.params import Integer, Number, Text, kind_of
 from core.policies import POLICIES
 from core.rewards import STRATEGIES, checked, from_document, to_changes
+from core.text import join
 from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.browser.url import show_form_in_address
 from pages.components.links.values import MOST, any_number, fits, in_link, one_of, reader_of, whole
@@ -26,61 +27,57 @@ from pages.components.shared.state import store
 from pages.components.text.escape import one_line
 
 LAUNCH = FormState("launch_")
-"""What the form holds."""
 
 PREFIX = LAUNCH.prefix
-"""The session-state key of a field of the form is this and its name."""
+"""Prefix of a field's session-state key."""
 
 LAUNCH_BUTTON = f"{PREFIX}now"
-"""The form's one button that is always drawn. Buttons are forgotten when the page is left, fields are not."""
-
+"""Always drawn. Streamlit drops a button's state when the page is left, so a missing one means a new visit."""
 
 _MAX_ECHOED = 60
 _MAX_NAMED = 5
 _REWARDS = "rewards"
 _WITHOUT = "without"
 _MISSING = f"{PREFIX}link_without"
-_TROUBLES = f"{PREFIX}link_troubles"
-_SAID_AT = f"{PREFIX}link_troubles_at"
+_PROBLEMS = f"{PREFIX}link_problems"
+_SHOWN_FOR = f"{PREFIX}link_problems_for"
 _POLICY_BEFORE = f"{PREFIX}policy_before"
 DEFAULT_SEED = 42
-_MODEL_DECISIONS = 10  # to begin with: each is a call that takes its time and may cost money
-_NAME_IS_USED = f"{PREFIX}name_is_used"
+_MODEL_DECISIONS = 10  # initially: each is a call that takes time and may cost money
+_CLEAR_NAME = f"{PREFIX}clear_name"
 _PROFILE = "param_llm_profile"
 _OF_A_PROFILE = ("llm.base_url", "llm.model", "llm.key_name")
 
 REWARD_OF_LINK = f"{PREFIX}reward_of_link"
-"""Where a link filled the form: the reward configuration that it says, a checked one. It is taken over by the form of
-the reward before that is drawn."""
+"""The checked reward configuration of a link, until the reward form takes it over."""
 
 PROFILE_OF_LINK = f"{PREFIX}profile_of_link"
-"""Where a link named a connection profile: its name, or an empty one where there is none of that name. It is taken over
-by the form of the connection once that is drawn."""
+"""The connection profile that a link names (empty if unknown), until the connection form takes it over."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkField:
-    """A field of the form that a link can carry. `read` raises ValueError, with a sentence, for what it cannot use."""
+    """A field that a link can carry. `read` raises ValueError with a message."""
 
     default: Any
     read: Callable[[str], Any]
-    always: bool = False  # part of the link although it holds the default
+    always: bool = False  # in the link even at its default
     named: str = ""
-    """Its name in links, where that is not the field's own. Streamlit takes parameters of a link away that have the
-    name of a filter of the traces page when one comes from there; a field's own name is understood all the same."""
-    called: str = ""  # in sentences, where that is not the field's own name
-    policy: str = ""  # part of the link with that policy only
+    """Another name in links: Streamlit removes URL parameters named like a filter of the Traces page when coming from
+    there. The field's own name is read too."""
+    called: str = ""  # another name in messages
+    policy: str = ""  # in the link for this policy only
 
 
 def _profile(name: str) -> str:
-    """Only the name of a profile goes into a link: an address in it could make somebody send a key elsewhere."""
+    """A link holds only a profile's name: a URL in it could trick a user into sending a key to another host."""
     if name not in {profile.name for profile in store().profiles.all().rows}:
         raise ValueError("no saved connection has that name. Enter the connection in the Policy tab.")
     return name
 
 
 def _own_fields(params: type[Any], owner: str, name: str, *, policy: str = "") -> dict[str, LinkField]:
-    """A field for each parameter that is no text. owner: as in `param_name`. name: what links call whose they are."""
+    """A field for each parameter that is not text. owner: as in `param_name`. name: of the owner in links."""
     return {
         param_name(owner, spec.name): LinkField(
             spec.default,
@@ -99,7 +96,7 @@ def _is_text(spec: Field[Any]) -> bool:
 
 
 _LIMITS, _WORLD = Limits(), EnvConfig()
-_SOME = reader_of(Integer(1, MOST))
+_COUNT = reader_of(Integer(1, MOST))
 LINK_FIELDS: dict[str, LinkField] = {
     "seeds": LinkField(str(DEFAULT_SEED), str, always=True, named="play"),
     "policy": LinkField("scripted", one_of(POLICIES), always=True, named="by"),
@@ -113,9 +110,9 @@ LINK_FIELDS: dict[str, LinkField] = {
     "width": LinkField(_WORLD.area[0], whole),
     "height": LinkField(_WORLD.area[1], whole),
     "length": LinkField(_WORLD.length, whole),
-    "max_actions": LinkField(5, _SOME),
-    "budget_calls": LinkField(None, _SOME, policy="llm"),
-    "budget_tokens": LinkField(None, _SOME, policy="llm"),
+    "max_actions": LinkField(5, _COUNT),
+    "budget_calls": LinkField(None, _COUNT, policy="llm"),
+    "budget_tokens": LinkField(None, _COUNT, policy="llm"),
     "budget_usd": LinkField(None, reader_of(Number(0.0001, MOST)), policy="llm"),
     _PROFILE: LinkField("", _profile, named="profile", called="profile", policy="llm"),
     **{
@@ -125,7 +122,7 @@ LINK_FIELDS: dict[str, LinkField] = {
     },
 }
 
-# A reward configuration that has the default tables is in a link by these; any other is one text, by `_REWARDS`.
+# For reward configurations with the default tables; any other is one JSON text, in `_REWARDS`.
 _REWARD_FIELDS: dict[str, LinkField] = {
     "strategy": LinkField("per_achievement", one_of(STRATEGIES)),
     "lambda": LinkField(1.0, any_number),
@@ -144,7 +141,7 @@ _KNOWN = {*_ALL_FIELDS, *(field.named for field in _ALL_FIELDS.values()), _REWAR
 
 
 def reward_values(reward: RewardConfig) -> dict[str, Any]:
-    """A reward configuration, for `link_of`. One that cannot be used is part of the link too, whose form says why."""
+    """For `link_of`. Invalid configurations are included: the form that the link fills shows the error."""
     try:
         config = checked(reward)
         values = {
@@ -158,7 +155,7 @@ def reward_values(reward: RewardConfig) -> dict[str, Any]:
 
 
 def _reward_of(values: Mapping[str, Any]) -> RewardConfig:
-    """The checked configuration that has these values of `_REWARD_FIELDS`. Raises InvalidReward."""
+    """The configuration with these values of `_REWARD_FIELDS`. Raises InvalidReward."""
     strategy, scale = values["strategy"], values["lambda"]
     own = {
         spec.name: param_name(f"strategy_{strategy}", spec.name) for spec in fields(STRATEGIES[strategy].params_type)
@@ -168,8 +165,7 @@ def _reward_of(values: Mapping[str, Any]) -> RewardConfig:
 
 
 def policy_values(policy: PolicySpec) -> dict[str, Any]:
-    """A policy and its settings, for `link_of`: of its texts only the name of a connection profile, and which it has
-    beside that."""
+    """For `link_of`: the settings, and under `_WITHOUT` the names of texts that the link leaves out."""
     kind = POLICIES.get(policy.name)
     held = {spec: policy.params.get(spec.name, spec.default) for spec in (fields(kind.params) if kind else ())}
     values = {param_name(policy.name, spec.name): value for spec, value in held.items()}
@@ -180,14 +176,14 @@ def policy_values(policy: PolicySpec) -> dict[str, Any]:
 
 
 def begin() -> None:
-    """Fill the form: on arrival by a link from the link, then with defaults where nothing is held yet.
+    """Fills the form from the link when the page is opened by one; then fills empty fields with defaults.
 
-    A value of the link that cannot be used is said, and the default stands in its place.
+    Invalid values of the link become the default; `link_problems` reports them.
     """
     arriving = LAUNCH_BUTTON not in st.session_state
     if arriving and not _KNOWN.isdisjoint(st.query_params):
         _fill_from_link()
-    if st.session_state.pop(_NAME_IS_USED, False):
+    if st.session_state.pop(_CLEAR_NAME, False):
         st.session_state[f"{PREFIX}name"] = ""
     for name in LINK_FIELDS:
         keep(name, _default(name, st.session_state.get(f"{PREFIX}policy")))
@@ -195,43 +191,42 @@ def begin() -> None:
 
 
 def _fill_from_link() -> None:
-    troubles: list[str] = []
+    problems: list[str] = []
     for name, field in LINK_FIELDS.items():
-        # What another policy was set to stays as it is, unless the link says that too.
+        # Settings of other policies stay, unless the link has them.
         if _given(name, field) is not None or field.policy in ("", st.session_state.get(f"{PREFIX}policy")):
-            st.session_state[PREFIX + name] = _from_link(name, field, troubles)
+            st.session_state[PREFIX + name] = _from_link(name, field, problems)
     st.session_state[_POLICY_BEFORE] = st.session_state[f"{PREFIX}policy"]
     if _given(_PROFILE, LINK_FIELDS[_PROFILE]) is not None:
         st.session_state[PROFILE_OF_LINK] = st.session_state[PREFIX + _PROFILE]
-    st.session_state[REWARD_OF_LINK] = _reward_from_link(troubles)
+    st.session_state[REWARD_OF_LINK] = _reward_from_link(problems)
     st.session_state[_MISSING] = st.query_params.get(_WITHOUT, "").split(",")
     unknown = [
         name for name in st.query_params if name not in _KNOWN and name.split(".")[0] in {*POLICIES, *STRATEGIES}
     ]
     for name in unknown[:_MAX_NAMED]:
-        troubles.append(f'The link\'s "{one_line(name, _MAX_ECHOED)}" is not a setting of this form.')
-    st.session_state[_TROUBLES] = troubles
-    st.session_state[_SAID_AT] = None
+        problems.append(f'Unknown setting in the link: "{one_line(name, _MAX_ECHOED)}".')
+    st.session_state[_PROBLEMS] = problems
+    st.session_state[_SHOWN_FOR] = None
 
 
-def _reward_from_link(troubles: list[str]) -> RewardConfig:
-    values = {name: _from_link(name, field, troubles) for name, field in _REWARD_FIELDS.items()}
+def _reward_from_link(problems: list[str]) -> RewardConfig:
+    values = {name: _from_link(name, field, problems) for name, field in _REWARD_FIELDS.items()}
     try:
         if (text := st.query_params.get(_REWARDS)) is not None:
             return from_document(text, achievements=ACHIEVEMENTS, items=ITEMS)
         return _reward_of(values)
     except InvalidReward as error:
-        troubles.append(f"The link's rewards cannot be used: {error} The form shows the defaults.")
+        problems.append(f"Invalid reward configuration in the link: {error} The form shows the defaults.")
         return _reward_of({name: field.default for name, field in _REWARD_FIELDS.items()})
 
 
 def _default(name: str, policy: str | None) -> Any:
-    """Of a field, which may depend on the policy."""
     return _MODEL_DECISIONS if name == "max_decisions" and policy == "llm" else _ALL_FIELDS[name].default
 
 
 def _follow_policy() -> None:
-    """A limit that nobody has set is that of the policy chosen now."""
+    """Changes the decision limit to the chosen policy's default, unless the user has set it."""
     now = st.session_state[f"{PREFIX}policy"]
     before = st.session_state.get(_POLICY_BEFORE, now)
     key = f"{PREFIX}max_decisions"
@@ -240,18 +235,18 @@ def _follow_policy() -> None:
     st.session_state[_POLICY_BEFORE] = now
 
 
-def name_is_used() -> None:
-    """A name belongs to one launch: the form is without it the next time."""
-    st.session_state[_NAME_IS_USED] = True
+def clear_name_next_time() -> None:
+    """A name belongs to one run, so the form starts without it after a launch."""
+    st.session_state[_CLEAR_NAME] = True
 
 
 def keep(name: str, default: Any) -> str:
-    """The session-state key of a field, with `default` in it where nothing is held yet."""
+    """The session-state key of a field, set to `default` if it has no value."""
     return LAUNCH.keep(name, default)
 
 
 def show_link(reward: RewardConfig, policy: PolicySpec) -> None:
-    """Put the form into the page's address, so that it can be sent. reward, policy: what it says, checked or not."""
+    """Puts the form into the URL. reward, policy: as entered, valid or not."""
     show_form_in_address("launch", _form_link(reward, policy))
 
 
@@ -261,9 +256,9 @@ def _form_link(reward: RewardConfig, policy: PolicySpec) -> dict[str, str]:
 
 
 def link_of(values: Mapping[str, Any]) -> dict[str, str]:
-    """Query parameters of the launch page that fill its form with `values`; defaults are left out.
+    """Query parameters that fill the form; defaults are left out.
 
-    values: by the names of `LINK_FIELDS`, with what `reward_values` and `policy_values` say.
+    values: by the names of `LINK_FIELDS`, merged with `reward_values` and `policy_values`.
     """
     parts = {
         name: in_link(values[name])
@@ -283,11 +278,10 @@ def link_of(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _given(name: str, field: LinkField) -> str | None:
-    """What the link says of a field."""
     return st.query_params.get(field.named, st.query_params.get(name))
 
 
-def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
+def _from_link(name: str, field: LinkField, problems: list[str]) -> Any:
     text = _given(name, field)
     default = _default(name, st.session_state.get(f"{PREFIX}policy"))
     if text is None:
@@ -295,29 +289,29 @@ def _from_link(name: str, field: LinkField, troubles: list[str]) -> Any:
     try:
         return field.read(text)
     except ValueError as error:
-        instead = "It stays empty." if default in ("", None) else f"It was set to {default}."
-        troubles.append(f'The link\'s "{field.called or name}" is "{one_line(text, _MAX_ECHOED)}": {error} {instead}')
+        instead = "Left empty." if default in ("", None) else f"Set to {default}."
+        problems.append(f'The link\'s "{field.called or name}" is "{one_line(text, _MAX_ECHOED)}": {error} {instead}')
         return default
 
 
-def link_troubles(reward: RewardConfig, policy: PolicySpec) -> list[str]:
-    """Sentences on what the link held and could not be used, until the form is changed. reward, policy: what it says.
+def link_problems(reward: RewardConfig, policy: PolicySpec) -> list[str]:
+    """Messages on invalid or missing values of the link, until the form is changed. reward, policy: as entered.
 
-    The page runs by itself too, when worlds have been made; they must outlast that.
+    They must outlast reruns without a change: the page reruns by itself when worlds were generated.
     """
-    troubles = st.session_state.get(_TROUBLES, ())
+    problems = st.session_state.get(_PROBLEMS, ())
     if (missing := st.session_state.pop(_MISSING, None)) is not None:
-        troubles = st.session_state[_TROUBLES] = [*troubles, *_say_what_is_missing(missing, policy)]
-    if not troubles:
+        problems = st.session_state[_PROBLEMS] = [*problems, *_missing_from_link(missing, policy)]
+    if not problems:
         return []
     now = _form_link(reward, policy)
-    if st.session_state.get(_SAID_AT) is None:
-        st.session_state[_SAID_AT] = now
-    return list(troubles) if st.session_state[_SAID_AT] == now else []
+    if st.session_state.get(_SHOWN_FOR) is None:
+        st.session_state[_SHOWN_FOR] = now
+    return list(problems) if st.session_state[_SHOWN_FOR] == now else []
 
 
-def _say_what_is_missing(names: list[str], policy: PolicySpec) -> Iterator[str]:
-    """names: what the link says that it leaves out; a text that this session still holds is not missing."""
+def _missing_from_link(names: list[str], policy: PolicySpec) -> Iterator[str]:
+    """names: what the link leaves out; a text that this session still has is not missing."""
     missing = [field.called or name for name, field in _ALL_FIELDS.items() if name in names]
     missing += [_REWARDS] if _REWARDS in names else []
     for name, spec in _TEXTS.items():
@@ -326,6 +320,6 @@ def _say_what_is_missing(names: list[str], policy: PolicySpec) -> Iterator[str]:
             missing.append(f"“{spec.metadata['label']}”")
     if missing:
         yield (
-            f"The link leaves out what its form held as {', '.join(missing)}: an address holds no texts of a policy, "
-            "and nothing that is too long for it. Give it again; until then the form holds the default."
+            f"This link does not include the {join(missing)}: links hold no texts of a policy and nothing too long "
+            "for a URL. Enter them to launch; until then the form has the defaults."
         )

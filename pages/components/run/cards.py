@@ -1,4 +1,4 @@
-"""Episodes of a run while they are played: cards with the current frame, and compact rows."""
+"""The episodes of a run: cards with the current frame, and compact rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from core.store import EpisodeSpent, EpisodeSummary, TraceStore
 from core.types import EpisodeStatus
 from pages.components.player.cursor import Cursor
 from pages.components.player.position import go_to_frame, remember_frame
-from pages.components.run.model_cards import is_of_a_model, show_last_decision, spent_figures
+from pages.components.run.model_cards import calls_model, show_last_decision, spent_figures
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import number, reason_in_words, signed, status_badge, words
 
 _CELL_PX = 32  # twice the textures' size
 _LARGE_CELL_PX = 48
-_SAID = "run-said"
+_FLASH = "run-flash"
 _MAX_PX = 640
 _MAX_REASON_LENGTH = 160
 _MAX_FAILURE_LENGTH = 400
@@ -32,9 +32,9 @@ _ROW_WIDTHS = (1.2, 2.0, 2.7, 1.1, 1.25, 1.0, 1.5)
 
 
 def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
-    """Which episodes have a card. An episode keeps its place until it is over and another one is being played.
+    """The episodes that get a card. One keeps its place until it is over and another one is running.
 
-    places: how many cards there are. shown_before: ids of the last drawing, changed to those of this one.
+    places: the number of cards. shown_before: ids of the last redraw; changed in place to those of this one.
     """
     by_id = {row.id: row for row in rows}
     places = min(places, len(rows))
@@ -52,14 +52,14 @@ def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a rollout had played when one of its episodes stood where it stands now: what the limits count."""
+    """What the limits count: steps and decisions of a rollout over all its worlds, up to one episode."""
 
     steps: int
     decisions: int
 
 
 def played_by(rows: tuple[EpisodeSummary, ...]) -> dict[str, Played]:
-    """For each episode of a run, by its id. A rollout that goes on in further worlds has several; they add up."""
+    """By episode id. A rollout that continues in further worlds has several episodes, which add up."""
     so_far: dict[tuple[int, int], Played] = {}
     found: dict[str, Played] = {}
     for row in sorted(rows, key=lambda row: row.world_episode):
@@ -70,7 +70,7 @@ def played_by(rows: tuple[EpisodeSummary, ...]) -> dict[str, Played]:
 
 
 def prepare_frames(rows: list[EpisodeSummary], *, alone: bool) -> None:
-    """Draw the cards' frames before anything of the page is, so that its head and its cards come together."""
+    """Renders the cards' frames into the cache before the page is drawn, so that header and cards appear together."""
     for row in rows:
         _newest_frame(row, _LARGE_CELL_PX if alone else _CELL_PX)
 
@@ -78,10 +78,7 @@ def prepare_frames(rows: list[EpisodeSummary], *, alone: bool) -> None:
 def episode_card(
     row: EpisodeSummary, per_seed: int, played: Played, *, spent: EpisodeSpent | None = None, alone: bool = False
 ) -> None:
-    """One episode with its current frame.
-
-    spent: on its model calls, where its policy asks a model. alone: it has the page's whole width.
-    """
+    """spent: on model calls, for the language-model policy. alone: the card has the page's whole width."""
     with st.container(border=True, key=f"card-{row.id}"):
         left, right = st.columns([2, 3] if alone else [5, 6], vertical_alignment="top")
         with left.container(key=f"frame-{row.id}"):
@@ -91,7 +88,7 @@ def episode_card(
                 st.markdown(f"**{episode_name(row, per_seed)}**", width="content")
                 st.space("stretch")
                 _badge(row)
-            _show_progress(row, played)
+            st.progress(*progress_of(row, played))
             st.html(_figures(row, spent))
             if row.error is not None:
                 _show_failure(row)
@@ -106,14 +103,13 @@ def episode_card(
 
 
 def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
-    """One episode in a line."""
     with st.container(key=f"row-{row.id}"):
         cells = st.columns(_ROW_WIDTHS, vertical_alignment="center")
         cells[0].html(f'<div class="cs-cell">{episode_name(row, per_seed)}</div>')
         with cells[1]:
             _badge(row)
         with cells[2]:
-            _show_progress(row, played)
+            st.progress(*progress_of(row, played))
         values = (signed(row.env_return), signed(row.shaped_return), f"{len(row.achievements)} / {len(ACHIEVEMENTS)}")
         for cell, value in zip(cells[3:6], values, strict=True):
             cell.html(f'<div class="cs-cell cs-end">{value}</div>')
@@ -128,7 +124,6 @@ def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
 
 
 def row_headings() -> None:
-    """What the columns of `episode_row` are."""
     cells = st.columns(_ROW_WIDTHS, vertical_alignment="bottom")
     names = ("Episode", "Status", "Progress", "Env return", "Shaped return", "Achieved", "")
     for cell, name, end in zip(cells, names, (False, False, False, True, True, True, True), strict=True):
@@ -136,7 +131,7 @@ def row_headings() -> None:
 
 
 def episode_name(row: EpisodeSummary, per_seed: int) -> str:
-    """Which episode of the run it is: `Seed 42`, `Seed 42 · 2 of 3`, `Seed 42 · world 2`."""
+    """`Seed 42`, `Seed 42 · 2 of 3`, `Seed 42 · world 2`."""
     parts = [f"Seed {row.seed}"]
     if per_seed > 1:
         parts.append(f"{row.group_index + 1} of {per_seed}")
@@ -165,40 +160,35 @@ def _ended(row: EpisodeSummary) -> str:
 
 
 def _show_failure(row: EpisodeSummary) -> None:
-    """Why it failed, to be read at a glance, and the way to the call that it ended with."""
+    """The error, and a link to the last decision."""
     with st.container(border=True, gap="xsmall", key=f"failed-{row.id}"):
         st.markdown(f":red[**{escape(_ended(row))}**]")
         if row.error is not None:
             st.text(one_line(row.error.detail, _MAX_FAILURE_LENGTH))
-        if row.n_decisions and st.button("See the call →", key=f"failed-call-{row.id}", type="tertiary"):
+        if row.n_decisions and st.button("Open the call →", key=f"failed-call-{row.id}", type="tertiary"):
             at = Cursor(row.n_steps, row.n_decisions - 1)
             remember_frame(row.id, at.frame)
             go_to_frame(row.id, at)
-            tab = "Model" if is_of_a_model(row) else "Tool call"
+            tab = "Model" if calls_model(row) else "Tool call"
             st.switch_page("pages/episode.py", query_params={"id": row.id, "tab": tab})
 
 
-def _show_progress(row: EpisodeSummary, played: Played) -> None:
-    share, said = progress_of(row, played)
-    st.progress(share, text=said)
-
-
 def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
-    """How near the nearest limit is, and which one that is.
+    """Share used of the nearest limit, and its text.
 
-    Limits count over all worlds of a rollout; what was played in this one is said too, where that differs.
+    Limits count over all worlds of a rollout; the text adds the steps in this world where they differ.
     """
     if row.status is EpisodeStatus.QUEUED:
         return 0.0, "Waiting for a worker"
     limits = row.spec.limits
     of_steps, of_decisions = played.steps / limits.max_steps, played.decisions / limits.max_decisions
     if of_steps >= of_decisions:
-        said = f"{number(played.steps)} of {number(limits.max_steps)} steps"
+        used = f"{number(played.steps)} of {number(limits.max_steps)} steps"
         rest = "" if played.steps == row.n_steps else f" · {number(row.n_steps)} here"
     else:
-        said = f"{number(played.decisions)} of {number(limits.max_decisions)} decisions"
+        used = f"{number(played.decisions)} of {number(limits.max_decisions)} decisions"
         rest = f" · {number(row.n_steps)} steps" + ("" if played.steps == row.n_steps else " here")
-    return min(1.0, max(of_steps, of_decisions)), said + rest
+    return min(1.0, max(of_steps, of_decisions)), used + rest
 
 
 def _figures(row: EpisodeSummary, spent: EpisodeSpent | None) -> str:
@@ -254,25 +244,24 @@ def _stop(episode_id: str) -> None:
 
 
 def flash(sentence: str) -> None:
-    """From a button's callback: what the next drawing of the page's live part says. Callbacks cannot draw there."""
-    st.session_state[_SAID] = sentence
+    """Keeps a message of a button's callback for the next redraw; callbacks cannot draw in a fragment."""
+    st.session_state[_FLASH] = sentence
 
 
 def show_flash() -> None:
-    """Show the sentence of the last callback, once."""
-    sentence = st.session_state.pop(_SAID, None)
+    sentence = st.session_state.pop(_FLASH, None)
     if sentence:
         st.toast(escape(sentence))
 
 
 def _show_frame(row: EpisodeSummary, cell: int) -> None:
-    """The newest frame, or words in a space of its size, so that nothing moves when it comes."""
+    """The newest frame, or a placeholder of its size, so that nothing moves when it comes."""
     picture = _newest_frame(row, cell)
     if picture is not None:
         st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
         return
-    words, moves = _FRAMES_TO_COME.get(row.status, ("no frame recorded", False))
-    st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{words}</span></div>')
+    text, moves = _PLACEHOLDERS.get(row.status, ("no frame recorded", False))
+    st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{text}</span></div>')
 
 
 def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:
@@ -282,8 +271,8 @@ def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:
     return _drawn(store(), row.id, row.n_steps, view, _size(view, cell), (row.seed, row.world_episode))
 
 
-_FRAMES_TO_COME = {
-    EpisodeStatus.QUEUED: ("", False),  # the words beside it say that it waits
+_PLACEHOLDERS = {
+    EpisodeStatus.QUEUED: ("", False),  # the progress bar says that it waits
     EpisodeStatus.RUNNING: ("generating the world…", True),
 }
 
@@ -297,10 +286,10 @@ def _drawn(
     size: tuple[int, int],
     world: tuple[int, int],
 ) -> bytes | None:
-    """The newest frame; `n_steps` is what makes it another one. None where there is none."""
+    """The newest frame as PNG; None if none is stored. n_steps: part of the cache key. world: (seed, episode)."""
     try:
         scene = _store.episodes.latest_scene(episode_id)
-    except UnknownEpisode:  # deleted since its row was read; the next drawing does without it
+    except UnknownEpisode:  # deleted after its row was read; the next redraw leaves it out
         return None
     return None if scene is None else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
 
@@ -312,5 +301,5 @@ def _size(view: tuple[int, int], cell: int) -> tuple[int, int]:
 
 def _png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=1)  # fast: a frame is looked at for a second
+    image.save(buffer, "PNG", compress_level=1)  # fast: a frame is shown for a second
     return buffer.getvalue()

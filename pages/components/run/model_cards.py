@@ -1,4 +1,4 @@
-"""A run of the language-model policy while it is played: what it has come to, and each episode's last decision."""
+"""Runs of the language-model policy: what was spent, and each episode's last decision."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import streamlit as st
 
 from core.errors import UnknownEpisode
 from core.store import EpisodeSpent, EpisodeSummary, TraceStore
-from core.types import Budget, Decision, Spent
+from core.types import Budget, Decision
 from pages.components.launch.estimate import budget_in_words
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line
 from pages.components.text.format import number
 from pages.components.text.model_text import problem_in_words, reasoning_of, tokens, usd, usd_figure
 
-_MAX_OF_REASONING = 280
-# Of one height, so that cards do not jump at each decision.
+_MAX_REASONING_LENGTH = 280
+# Fixed heights, so that cards do not jump at each decision.
 _STYLE = """
 <style>
 [class*="st-key-last-reasoning-"] { min-height: 4.2rem; max-height: 4.2rem; overflow: hidden; }
@@ -25,58 +25,55 @@ _STYLE = """
   white-space: nowrap; }
 </style>
 """
-_MAX_OF_ACTIONS = 120
+_MAX_ACTIONS_LENGTH = 120
 
 
-def is_of_a_model(row: EpisodeSummary) -> bool:
-    """Whether its policy asks a language model."""
+def calls_model(row: EpisodeSummary) -> bool:
     return row.spec.policy.name == "llm"
 
 
 def show_spent(run_id: str) -> None:
-    """What the model calls of the run have come to, beside its budget; and whether that is used up."""
+    """Sums over the run's model calls, and its budget."""
     st.html(_STYLE)
     spent = store().runs.spent(run_id)
     budget = _budget_of(store().runs.get(run_id).config)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run-spent"):
-        said = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens)} tokens · {_cost(spent)}"
+        cost = usd(spent.cost_usd) if spent.cost_usd else "cost n/a"  # a sum of 0 may mean that no price is known
+        text = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens)} tokens · {cost}"
         if not budget.is_open:
-            said += f" · budget: {budget_in_words(budget)}"
-        st.text(said, width="content")
+            text += f" · budget: {budget_in_words(budget)}"
+        st.text(text, width="content")
         if budget.is_spent(spent):
             st.badge(
                 "budget used up",
                 color="orange",
-                help="Episodes of this run end before their next decision and keep what they have.",
+                help="Episodes of this run end before their next decision. Everything so far is stored.",
             )
 
 
 def spent_on(rows: list[EpisodeSummary]) -> dict[str, EpisodeSpent]:
-    """What each of these episodes has spent on model calls so far, by its id; those of other policies are left out.
-
-    One query for all of them.
-    """
-    of_models = [row.id for row in rows if is_of_a_model(row)]
-    found = store().episodes.spent(of_models) if of_models else {}
-    return {id_: found.get(id_, EpisodeSpent()) for id_ in of_models}  # one may have been deleted since
+    """By episode id, in one query; only for episodes of the language-model policy."""
+    ids = [row.id for row in rows if calls_model(row)]
+    found = store().episodes.spent(ids) if ids else {}
+    return {id_: found.get(id_, EpisodeSpent()) for id_ in ids}  # one may have been deleted
 
 
 def spent_figures(spent: EpisodeSpent) -> tuple[tuple[str, str], ...]:
-    """Label and value of what an episode's calls have come to so far."""
+    """(label, value) pairs of an episode's model calls so far."""
     counted = tokens(spent.tokens) if spent.calls else number(0)
     return (("Model calls", number(spent.calls)), ("Tokens", counted), ("Cost, USD", usd_figure(spent.cost_usd)))
 
 
 def show_last_decision(row: EpisodeSummary) -> None:
-    """What the model decided last: its reasoning, cut, the actions, and what the call came to."""
+    """The last decision: reasoning (cut), actions, tokens and cost."""
     decision = _decision(store(), store().url, row.id, row.n_decisions - 1) if row.n_decisions else None
     if decision is None:
         title, reasoning, outcome = "No decision yet", "", ""
     else:
-        title = f"Decision {number(decision.index)}{_came_to(decision)}"
-        reasoning = one_line(_reasoning(decision), _MAX_OF_REASONING) or "(no reasoning)"
-        actions = ", ".join(decision.actions) or "nothing was executed"
-        outcome = f"→ {one_line(actions, _MAX_OF_ACTIONS)}{_problem(decision)}"
+        title = f"Decision {number(decision.index)}{_usage(decision)}"
+        reasoning = one_line(_reasoning(decision), _MAX_REASONING_LENGTH) or "(no reasoning)"
+        actions = ", ".join(decision.actions) or "no action executed"
+        outcome = f"→ {one_line(actions, _MAX_ACTIONS_LENGTH)}{_problem(decision)}"
     with st.container(gap="xxsmall"):
         st.caption(title)
         with st.container(key=f"last-reasoning-{row.id}"):
@@ -85,7 +82,7 @@ def show_last_decision(row: EpisodeSummary) -> None:
             st.text(outcome)
 
 
-def _came_to(decision: Decision) -> str:
+def _usage(decision: Decision) -> str:
     call = decision.model_call
     if call is None:
         return ""
@@ -96,9 +93,9 @@ def _came_to(decision: Decision) -> str:
 
 
 def _reasoning(decision: Decision) -> str:
-    said = " ".join(reason for call in decision.tool_calls if (reason := reasoning_of(call)))
+    reasoning = " ".join(reason for call in decision.tool_calls if (reason := reasoning_of(call)))
     call = decision.model_call
-    return said or (call.reasoning or call.content if call else "")
+    return reasoning or (call.reasoning or call.content if call else "")
 
 
 def _problem(decision: Decision) -> str:
@@ -108,20 +105,15 @@ def _problem(decision: Decision) -> str:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _decision(_store: TraceStore, url: str, episode_id: str, index: int) -> Decision | None:
-    """None where it was deleted since its row was read; the next drawing does without it."""
+    """None if it was deleted after its row was read."""
     try:
         return _store.episodes.decision(episode_id, index)
     except UnknownEpisode:
         return None
 
 
-def _cost(spent: Spent) -> str:
-    """The sum leaves out calls without a price, so that 0 says nothing."""
-    return usd(spent.cost_usd) if spent.cost_usd else "cost n/a"
-
-
 def _budget_of(config: dict[str, Any]) -> Budget:
-    """Runs from elsewhere may have none, or another shape."""
+    """An imported run may have no budget or one of other types."""
     given = config.get("budget")
     if not isinstance(given, dict):
         return Budget()

@@ -1,4 +1,4 @@
-"""The "Export" popover of the Traces page: training examples of what is listed or ticked."""
+"""The "Export" popover of the Traces page: training examples of the listed or selected episodes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 from core.errors import StoreError
 from core.export import Portion, SftFilter, sft_command
 from core.store import EpisodeFilter, EpisodeSummary
+from core.text import plural
 from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, count_examples, examples_file, models_of
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
@@ -22,7 +23,7 @@ _COUNTED = "sft_counted"
 
 
 def export_popover(chosen: EpisodeFilter, rows: Sequence[EpisodeSummary], ticked: Sequence[EpisodeSummary]) -> None:
-    """Draw it. chosen: the page's filter. rows: what is listed of it. ticked: if there are any, only these."""
+    """chosen: the page's filter. rows: the listed episodes. ticked: if not empty, only these are exported."""
     popover = st.popover("Export…", key="export", on_change="rerun", help="Decisions as training examples (SFT)")
     with popover:
         if popover.open:
@@ -31,18 +32,19 @@ def export_popover(chosen: EpisodeFilter, rows: Sequence[EpisodeSummary], ticked
 
 @st.fragment
 def _panel(chosen: EpisodeFilter, rows: tuple[EpisodeSummary, ...], ticked: tuple[EpisodeSummary, ...]) -> None:
-    st.markdown("**Training examples**, a decision a line (JSON lines)")
+    st.markdown("**Training examples**, one decision per line (JSON Lines)")
     st.caption(
-        f"Of the {number(len(ticked))} ticked episode{'' if len(ticked) == 1 else 's'}."
+        f"From {plural(len(ticked), 'selected episode')}"
         if ticked
-        else "All episodes that match the filters, on every page. Tick some to export only those."
+        else "From all episodes that match the filters, on every page. Select some to export only those."
     )
     wanted = _filters(rows)
     wanted = (
         replace(wanted, episode_ids=tuple(row.id for row in ticked)) if ticked else replace(wanted, episodes=chosen)
     )
     try:
-        _offer(wanted, _decisions_of(chosen, ticked))
+        totals = None if ticked else store().episodes.totals(chosen)
+        _offer(wanted, totals.decisions if totals else sum(row.n_decisions for row in ticked))
     except StoreError as error:
         st.error(escape(str(error)))
         return
@@ -70,30 +72,25 @@ def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
     return SftFilter(min_reward=least, models=tuple(models), with_unusable=unusable, all_policies=others)
 
 
-def _decisions_of(chosen: EpisodeFilter, ticked: Sequence[EpisodeSummary]) -> int:
-    """How many have to be looked at."""
-    return sum(row.n_decisions for row in ticked) if ticked else store().episodes.totals(chosen).decisions
-
-
 def _offer(wanted: SftFilter, decisions: int) -> None:
-    """Count at once where that takes no time, and otherwise when asked to; then give them out."""
+    """Counts few decisions at once and many on request; then offers the download. decisions: how many are read."""
     counted: dict[tuple[SftFilter, int], Portion] = st.session_state.setdefault(_COUNTED, {})
     what = (wanted, decisions)
     if what not in counted and (
         decisions <= _COUNTED_AT_ONCE
-        or st.button("Count them", key="sft_count", help=f"Looks at {number(decisions)} decisions")
+        or st.button("Count", key="sft_count", help=f"Reads {plural(decisions, 'decision')}")
     ):
         with st.spinner("Counting…"):
             counted.clear()
             counted[what] = count_examples(store(), wanted)
     found = counted.get(what)
     if found is not None and not found.lines:
-        st.info("No decision matches. Invalid calls and policies without a model are left out unless ticked.")
+        st.info("No decision matches. Include invalid calls or other policies above to export more.")
         return
     st.caption(_in_words(found))
     stored = store()
     st.download_button(
-        "Download" if found is None else f"Download {number(found.lines)} example{'' if found.lines == 1 else 's'}",
+        "Download" if found is None else f"Download {plural(found.lines, 'example')}",
         data=lambda: examples_file(stored, wanted),
         file_name=FILE_NAME,
         mime="application/jsonl",
@@ -106,7 +103,7 @@ def _offer(wanted: SftFilter, decisions: int) -> None:
 def _in_words(found: Portion | None) -> str:
     most = f"{number(MAX_EXAMPLES)} examples or {number(MAX_BYTES / 2**20)} MB"
     if found is None:
-        return f"Not counted yet. A download has at most {most}, the newest episodes first."
+        return f"Not counted yet. Limit: {most}, newest episodes first."
     size = f"{number(found.size / 2**20, 1)} MB" if found.size >= 2**20 else f"{number(found.size / 1024, 1)} kB"
-    said = f"{number(found.lines)} example{'' if found.lines == 1 else 's'}, {size}."
-    return said if found.is_all else f"The first {said} A download has at most {most}."
+    counted = f"{plural(found.lines, 'example')}, {size}."
+    return counted if found.is_all else f"The first {counted} Limit: {most}."

@@ -1,4 +1,4 @@
-"""The filter bar of the Traces page. Every filter is bound to the URL."""
+"""The filter bar of the Traces page. Every filter is part of the URL."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ _STATUSES = tuple(status.value for status in EpisodeStatus)
 _MAX_NAME_LENGTH = 60
 _MAX_LISTED = 8
 _RUN = "run"
-_A_DAY = "a day such as 2026-03-01"
 
 
 def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
-    """Draw the bar; the filter it says. What cannot be used is said and left out, and the others apply."""
-    ignored = _ignored_of_the_link(policies)  # before the widgets: they take such values out of the URL
+    """The filter. Invalid parts are reported and ignored; the others apply."""
+    ignored = _invalid_in_url(policies)  # before the widgets, which remove such values from the URL
     _take_stored_names()
     with st.container(border=True):
         top = st.columns([1.3, 1.6, 1.2, 2.2])
@@ -62,8 +61,7 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
         try:
             seeds = parse_seeds(seeds_text) if seeds_text and seeds_text.strip() else ()
         except InvalidInput as error:
-            reason = str(error)
-            st.error(f"The seeds filter is left out, because {escape(reason[:1].lower() + reason[1:])}")
+            st.error(f"Seeds filter ignored: {escape(str(error))}")
         run_id = _only_run(ignored)
         if ignored:
             st.warning(escape(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
@@ -81,14 +79,14 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
 
 
 def _only_run(ignored: list[str]) -> str | None:
-    """The one run whose episodes the link asks for: said with a way to it and a way to all of them."""
-    asked = st.query_params.get(_RUN)
-    if not asked:
+    """The id of the run that the link filters by, with a link to it."""
+    run_id = st.query_params.get(_RUN)
+    if not run_id:
         return None
     try:
-        run = store().runs.get(asked)
+        run = store().runs.get(run_id)
     except UnknownEpisode:
-        ignored.append(f'run "{_named(asked)}" (none is stored under that id)')
+        ignored.append(f'run "{_named(run_id)}" (unknown run)')
         return None
     with st.container(horizontal=True, vertical_alignment="center", key="only-run"):
         name = one_line(run.name, _MAX_NAME_LENGTH) if run.name else short_id(run.id)
@@ -103,7 +101,7 @@ def _clear_run() -> None:
 
 
 def _take_stored_names() -> None:
-    """A link may also name achievements as they are stored; the widget itself knows them as it shows them."""
+    """Links may name achievements as stored (`collect_wood`); the widget only reads their labels (`collect wood`)."""
     named = [name for name in st.query_params.get_all("achievements") if name in ACHIEVEMENTS]
     if named and "achievements" not in st.session_state:
         st.session_state["achievements"] = named
@@ -113,14 +111,14 @@ def _named(policy: str) -> str:
     return one_line(policy, _MAX_NAME_LENGTH)
 
 
-def _ignored_of_the_link(policies: Sequence[str]) -> list[str]:
-    """What the URL asks for and no filter can take: each with what would be accepted."""
+def _invalid_in_url(policies: Sequence[str]) -> list[str]:
+    """Invalid filter values in the URL, each with what would be accepted."""
     return [
         *_not_among("policy", [_named(policy) for policy in policies]),
         *_not_among("status", _STATUSES),
         *_not_among("achievements", [words(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
-        *(said for name in ("min_reward", "max_reward") for said in _unreadable(name, _is_number, "a number")),
-        *(said for name in ("since", "until") for said in _unreadable(name, _is_day, _A_DAY)),
+        *(text for name in ("min_reward", "max_reward") for text in _unparsed(name, _is_number, "a number")),
+        *(text for name in ("since", "until") for text in _unparsed(name, _is_day, "a day such as 2026-03-01")),
     ]
 
 
@@ -139,16 +137,16 @@ def _nearest(given: str, accepted: Sequence[str]) -> str:
 
 def _accepted(names: Sequence[str]) -> str:
     if not names:
-        return "there is none yet"
+        return "none stored yet"
     more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
     return f"accepted: {', '.join(names[:_MAX_LISTED])}{more}"
 
 
-def _unreadable(name: str, is_fine: Callable[[str], bool], accepted: str) -> Iterable[str]:
+def _unparsed(name: str, is_valid: Callable[[str], bool], accepted: str) -> Iterable[str]:
     return (
         f'{name} "{_named(given)}" (give {accepted})'
         for given in st.query_params.get_all(name)
-        if given and not is_fine(given)
+        if given and not is_valid(given)
     )
 
 
@@ -175,7 +173,7 @@ def _start_of(day: date | None) -> datetime | None:
 
 
 def _clear() -> None:
-    """Bound widgets own their part of the URL, so it empties with them."""
+    """Also clears the URL, as the widgets are bound to it."""
     for key, value in _EMPTY.items():
         st.session_state[key] = value
     _clear_run()

@@ -1,7 +1,7 @@
-"""The ledger as a table: a row for each decision, a column for each component, the current decision marked.
+"""The ledger as a table: decisions as rows, components as columns.
 
-A click on a row asks the player for its decision, in the browser: no round trip. Names come from a trace; they reach
-the page as text nodes and attributes only.
+A click on a row moves the player in the browser, without a round trip. Names come from a trace: table.js writes them
+as text nodes and attributes only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A component. group: what stands over it and its neighbours of the same kind. colour: `#rrggbb`."""
+    """A component. group: heading over adjacent columns of one kind. colour: `#rrggbb`."""
 
     name: str
     group: str
@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one component paid. column: its place. strength: 0 to 1, how strongly it is coloured. says: on hover."""
+    """One component's reward. column: index. strength: of the colour, 0 to 1. says: tooltip."""
 
     column: int
     text: str
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One decision: what it earned in all and from here to the end, what the environment paid, and its cells."""
+    """One decision; rewards are formatted text, env is empty for 0. to_go: the shaped return-to-go."""
 
     decision: int
     label: str
@@ -53,7 +53,7 @@ class Row:
 def ledger_table(
     columns: tuple[Column, ...], rows: tuple[Row, ...], current: int, env_colour: str, *, key: str
 ) -> None:
-    """Draw it. current: the index of the decision that is marked."""
+    """current: index of the decision to mark."""
     js, css = _assets()
     table = component(_NAME, js=js, css=css)
     data: dict[str, Any] = {

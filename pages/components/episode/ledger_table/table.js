@@ -1,4 +1,4 @@
-// Draws the rows that it is given and asks for decisions with an event that the player listens to.
+// Draws the rows. A click sends an event with the decision's index, which the player listens to.
 
 export default function ({ data, parentElement }) {
   const known = parentElement.querySelector(".scroll");
@@ -65,8 +65,8 @@ function namesRow(columns) {
   const row = element("tr", "names");
   row.append(
     titled("decision", "decision", "Click a row to go there"),
-    titled("shaped", "shaped", "Lambda times the sum of the parts to the right"),
-    titled("to-go", "to go", "Shaped reward from this decision to the end"),
+    titled("shaped", "shaped", "Lambda times the sum of the components to the right"),
+    titled("to-go", "return-to-go", "Shaped return from this decision to the end"),
   );
   for (const { name, colour } of columns) {
     const cell = element("th", "component");
@@ -74,7 +74,7 @@ function namesRow(columns) {
     cell.append(element("span", "", name));
     row.append(cell);
   }
-  row.append(element("th", "filler"), titled("env", "env", "What Crafter itself paid: it is no part of the sum"));
+  row.append(element("th", "filler"), titled("env", "env", "Crafter's own reward, not part of the sum"));
   return row;
 }
 
