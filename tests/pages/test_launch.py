@@ -283,7 +283,7 @@ def test_cleared_picks_are_no_error_but_block_the_launch(stored: TraceStore):
     checked(at.button(key="launch_clear_picks").click().run())
     assert not at.error
     assert picked(at).startswith("Picked: none")
-    assert any("None is picked yet" in caption.value for caption in at.caption)
+    assert any("No seeds yet" in caption.value for caption in at.caption)
     assert at.button(key="launch_now").disabled
 
 
@@ -313,7 +313,7 @@ def test_a_world_smaller_than_the_view_gets_a_warning(stored: TraceStore):
     at = opened()
     assert not at.warning
     checked(at.number_input(key="launch_width").set_value(8).run())
-    assert "9 × 7 cells" in at.warning[0].value
+    assert "view (9 × 7)" in at.warning[0].value
     assert not at.button(key="launch_now").disabled
 
 

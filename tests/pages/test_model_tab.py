@@ -225,7 +225,7 @@ def test_unrecorded_waiting_and_parsing_are_reported(data_dir: Path):
         record_episode(store, EPISODE, 6)  # its calls do not say how long parsing took
     at = opened_at(1, "Timing")
     assert any("parsing n/a" in text for text in texts(at))
-    assert "they were not recorded and are part of the inference" in captions(at)
+    assert "n/a: not recorded, included in inference" in captions(at)
 
 
 def test_terminal_codes_are_shown_as_text(data_dir: Path):

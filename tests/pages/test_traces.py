@@ -116,7 +116,7 @@ def test_invalid_seeds_of_a_link_leave_the_other_filters(recorded: TraceStore):
 
 def test_filters_without_a_match_can_be_cleared(recorded: TraceStore):
     at = opened(policy="random", seeds="7")
-    assert "No stored episode fits" in at.info[0].value
+    assert "No stored episode matches" in at.info[0].value
     button(at, "clear_filters").click().run()
     assert len(at.dataframe[0].value) == 3
 
