@@ -23,7 +23,7 @@ from core.store import EpisodeFilter
 from core.text import plural
 from core.types import EnvConfig, EpisodeStatus, OnDone, Run
 from pages.components.browser.styles import launch_styles
-from pages.components.launch.estimate import estimate_notes, estimate_of, estimate_rows
+from pages.components.launch.estimate import estimate_notes, estimate_of, estimate_rows, longest_s, throughput_of
 from pages.components.launch.limits_form import limits_form, world_form
 from pages.components.launch.policy_form import policy_picker, policy_settings
 from pages.components.launch.seeds import SEEDS_KEY, seed_gallery
@@ -38,7 +38,6 @@ from pages.components.launch.state import (
     link_problems,
     show_link,
 )
-from pages.components.launch.throughput import longest_s, throughput_of
 from pages.components.rewards.form import reward_form
 from pages.components.rewards.reward_text import reward_in_words
 from pages.components.rewards.start import described, start_from_link, start_picker

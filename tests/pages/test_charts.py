@@ -17,7 +17,7 @@ from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import Theme
 from pages.components.episode.map_panel import world_map
 from pages.components.episode.reward_charts import cumulative_rewards, reward_waterfall
-from pages.components.episode.timing_charts import decision_timing, timing_strip
+from pages.components.episode.timing_panel import decision_timing, timing_strip
 from tests.support.records import DECISIONS, decision_summary
 
 PARTS = (

@@ -16,7 +16,7 @@ from core.rewards import to_changes
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig
-from pages.components.launch.throughput import longest_s, throughput_of
+from pages.components.launch.estimate import longest_s, throughput_of
 from pages.components.text.escape import escape
 from pages.components.text.format import seeds_text
 from tests.support import ROOT

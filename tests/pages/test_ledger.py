@@ -203,8 +203,8 @@ def test_a_cell_explains_its_reward():
     columns, (first, second) = table_of(data, logged, return_to_go(logged), 1, "light")
     assert [column.name for column in columns] == ["wood", "health"]  # what pays most comes first
     assert [cell.text for cell in first.cells] == ["+0.05", "+0.0005"]
-    assert first.cells[0].says == paid_sentence(0, breakdowns[0].components[0], 0.5)
-    assert first.cells[0].says == "decision 0: λ 0.5 × wood +1 in inventory × 0.10 = +0.05"
+    assert first.cells[0].tooltip == paid_sentence(0, breakdowns[0].components[0], 0.5)
+    assert first.cells[0].tooltip == "decision 0: λ 0.5 × wood +1 in inventory × 0.10 = +0.05"
     assert (first.shaped, second.cells, second.shaped, second.env) == ("+0.05", (), "0.00", "+0.10")
 
 

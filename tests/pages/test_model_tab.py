@@ -17,7 +17,7 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.store.episodes import Episodes
 from core.types import Attempt, Decision
-from pages.components.episode.sent_picture import SentPicture, picture_of
+from pages.components.episode.messages_panel import SentPicture, picture_of
 from pages.components.text.model_text import attempts_in_words, kinds_in_words, usd
 from tests.support import ROOT
 from tests.support.model.episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks

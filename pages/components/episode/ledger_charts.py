@@ -104,7 +104,7 @@ def heat_map(
     rows += [_HeatRow(rest, f"{len(rest)} others")] if rest else []
     sums = np.stack([bins.sums(ledger.paid[:, row.places].sum(axis=1)) for row in rows])
     targets = [_busiest(np.abs(ledger.paid[:, row.places]).sum(axis=1), bins) for row in rows]
-    says = [_heat_hovers(row, sums[at], targets[at], ledger, breakdowns, bins) for at, row in enumerate(rows)]
+    hover = [_heat_hovers(row, sums[at], targets[at], ledger, breakdowns, bins) for at, row in enumerate(rows)]
     colours = [
         component_colour(*ledger.columns[row.places[0]], theme) if len(row.places) == 1 else COLOURS["total"].on(theme)
         for row in rows
@@ -119,7 +119,7 @@ def heat_map(
         "colorscale": _scale(colours, theme),
         "showscale": False,
         "hoverongaps": False,
-        "hovertext": says,
+        "hovertext": hover,
         "hovertemplate": "%{hovertext}<extra></extra>",
         "ygap": 1,
     }
@@ -275,12 +275,12 @@ def _heat_hovers(
             hovers.append("")
             continue
         columns = [ledger.columns[at] for at in row.places]
-        said = [
+        sentences = [
             paid_sentence(target, part, breakdowns[target].effective_lambda)
             for part in breakdowns[target].components
             if LedgerColumn(part.kind, part.name) in columns
         ]
-        lines = [inert(each) for each in said[:4]]
+        lines = [inert(each) for each in sentences[:4]]
         if bins.size > 1:
             lines = [f"<b>{bins.words(group)}</b>: {inert(row.label)} {signed(paid)}, most of it in:", *lines]
         hovers.append("<br>".join(lines))
@@ -288,11 +288,11 @@ def _heat_hovers(
 
 
 def _curve(rewards: Floats, label: str, colour: str, dash: str = "solid") -> dict[str, Any]:
-    says = f"{inert(label)} %{{customdata}} up to decision %{{x}}"
-    return _line(cumulative(rewards), label, colour, says, dash)
+    hover = f"{inert(label)} %{{customdata}} up to decision %{{x}}"
+    return _line(cumulative(rewards), label, colour, hover, dash)
 
 
-def _line(totals: Floats, label: str, colour: str, says: str, dash: str = "solid") -> dict[str, Any]:
+def _line(totals: Floats, label: str, colour: str, hover: str, dash: str = "solid") -> dict[str, Any]:
     """A step line; only the decisions where it changes are sent to the browser."""
     moved = np.flatnonzero(np.diff(totals, prepend=0.0))
     kept = np.unique(np.concatenate([[0], moved, [len(totals) - 1]])) if len(totals) else moved
@@ -304,7 +304,7 @@ def _line(totals: Floats, label: str, colour: str, says: str, dash: str = "solid
         "mode": "lines",
         "name": inert(label),
         "line": {"color": colour, "width": 2, "shape": "hv", "dash": dash},
-        "hovertemplate": f"{says}<extra></extra>",
+        "hovertemplate": f"{hover}<extra></extra>",
     }
 
 

@@ -95,7 +95,7 @@ def _moves(positions: Sequence[tuple[int, int]], first: int) -> list[tuple[int, 
 
 
 def _path(moves: list[tuple[int, int, int]], colour: str, width: float, is_shadow: bool = False) -> dict[str, Any]:
-    says: dict[str, Any] = (
+    hover: dict[str, Any] = (
         {"hoverinfo": "skip"} if is_shadow else {"hovertemplate": "step %{customdata}<extra></extra>"}
     )
     return {
@@ -105,7 +105,7 @@ def _path(moves: list[tuple[int, int, int]], colour: str, width: float, is_shado
         "customdata": [frame for _, _, frame in moves],
         "mode": "lines",
         "line": {"color": colour, "width": width},
-        **says,
+        **hover,
     }
 
 

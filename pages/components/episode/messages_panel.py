@@ -1,20 +1,25 @@
 """The messages of a request: new ones are shown, those already in the request before are folded away.
 
-All text comes from a trace: shown as text or code, never as Markdown or HTML.
+All text comes from a trace: shown as text or code, never as Markdown or HTML. Pictures are decoded from `data:` URLs;
+nothing is fetched.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import io
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
 import streamlit as st
+from PIL import Image
 
 from core.evidence import SentMessage, new_messages, sent_messages
 from core.text import plural
 from core.types import ModelCall
-from pages.components.episode.sent_picture import show_picture
 from pages.components.shared.long_text import show_long_text
 from pages.components.text.escape import one_line
 from pages.components.text.format import number
@@ -28,6 +33,12 @@ _COLOURS: dict[str, Literal["gray", "blue", "violet", "orange"]] = {
 }
 _MAX_MESSAGES = 60  # our own requests have at most 50; imported ones may have any number
 _MAX_NAME_LENGTH = 60
+_DATA_URL = re.compile(r"data:image/[a-z+.\-]{1,20};base64,", re.IGNORECASE)
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+_MAX_CHARACTERS = 8_000_000
+_MAX_PIXELS = 4_000_000
+_MAX_URL_LENGTH = 200
+_WIDTH_PX = 216
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +123,48 @@ def _size(message: SentMessage) -> str:
     if message.pictures:
         parts.append(plural(len(message.pictures), "picture"))
     return ", ".join(parts) or "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class SentPicture:
+    """A picture, encoded again as PNG. kind, n_bytes: format and size of the original."""
+
+    png: bytes
+    width: int
+    height: int
+    kind: str
+    n_bytes: int
+
+    @property
+    def size_in_words(self) -> str:
+        """`288 × 288 pixels, PNG, 12,345 bytes`."""
+        return f"{self.width} × {self.height} pixels, {self.kind}, {number(self.n_bytes)} bytes"
+
+
+def picture_of(url: str) -> SentPicture | str:
+    """The picture of a `data:` URL, or a sentence why it is not shown."""
+    match = _DATA_URL.match(url)
+    if match is None:
+        return f"Picture URL, not fetched: {one_line(url, _MAX_URL_LENGTH)}"
+    if len(url) > _MAX_CHARACTERS:
+        return f"Picture of {len(url):,} characters: too large to show"
+    try:
+        data = base64.b64decode(url[match.end() :], validate=True)
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            width, height = image.size
+            if width * height > _MAX_PIXELS:
+                return f"Picture of {width:,} × {height:,} pixels: too large to show"
+            out = io.BytesIO()
+            image.convert("RGB").save(out, "PNG", compress_level=1)
+            return SentPicture(out.getvalue(), width, height, image.format or "", len(data))
+    except (binascii.Error, ValueError, OSError, SyntaxError, Image.DecompressionBombError):
+        return f"Picture of {len(url):,} characters: invalid data"
+
+
+def show_picture(url: str) -> None:
+    picture = picture_of(url)
+    if isinstance(picture, str):
+        st.text(picture)
+        return
+    st.image(picture.png, width=min(_WIDTH_PX, picture.width), output_format="PNG", alt="The picture that was sent")
+    st.caption(picture.size_in_words)

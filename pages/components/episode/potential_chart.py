@@ -28,7 +28,7 @@ def potential_chart(found: PotentialCheck, potential: str, current: int, theme: 
     n = len(found.shaping)
     bins = Binned.of(n, MAX_COLUMNS)
     shown = np.array([_shown(found.deviation, start, bins, current) for start in bins.starts.tolist()])
-    xs, says = bins.middles, [deviation_sentence(found, at) for at in shown.tolist()]
+    xs, hovers = bins.middles, [deviation_sentence(found, at) for at in shown.tolist()]
     paid, given, apart = (_rounded(line[shown]) for line in (found.shaping, found.expected, found.deviation))
     second = {"yaxis": "y2"}
     expected: dict[str, Any] = {
@@ -43,9 +43,9 @@ def potential_chart(found: PotentialCheck, potential: str, current: int, theme: 
     traces = [
         columns(xs, paid, bins.size, COLOURS["shaped"].on(theme)) | {"name": "shaping F"},
         expected,
-        hover_line(xs, given, says),
+        hover_line(xs, given, hovers),
         columns(xs, apart, bins.size, COLOURS["against"].on(theme)) | {"name": "deviation"} | second,
-        hover_line(xs, apart, says) | second,
+        hover_line(xs, apart, hovers) | second,
     ]
     upper, lower = _range(found, found.shaping, found.expected), _range(found, found.deviation)
     here = bins.middles[min(current, n - 1) // bins.size]

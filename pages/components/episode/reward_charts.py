@@ -179,16 +179,16 @@ def _unlock_marks(
     marks: list[tuple[int, float, str]] = []
     for step, unlocked in names.items():
         at = max(0, bisect_right(decisions, step, key=lambda decision: decision.step_start) - 1)
-        says = f"{', '.join(unlocked)}<br>step {step + 1}, decision {decisions[at].index}"
-        marks.append((step + 1, env_totals[step + 1], says))
+        hover = f"{', '.join(unlocked)}<br>step {step + 1}, decision {decisions[at].index}"
+        marks.append((step + 1, env_totals[step + 1], hover))
     return marks
 
 
 def _shaped_line(decisions: Sequence[DecisionSummary], totals: Sequence[float], colour: str) -> dict[str, Any]:
     kept = _where_changed(totals)
     line = _steps_line([(decisions[index].step_end, totals[index]) for index in kept], "shaped", colour)
-    says = "shaped return %{y:+.2f}<br>after decision %{customdata}, step %{x}<extra></extra>"
-    return line | {"customdata": [-1, *kept], "hovertemplate": says}
+    hover = "shaped return %{y:+.2f}<br>after decision %{customdata}, step %{x}<extra></extra>"
+    return line | {"customdata": [-1, *kept], "hovertemplate": hover}
 
 
 def _env_line(totals: Sequence[float], colour: str) -> dict[str, Any]:

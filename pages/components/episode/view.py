@@ -243,17 +243,17 @@ def _show_decision_tab(
     elif tab == "Tool call":
         show_tool_calls(decision, cursor)
     elif tab == "Model":
-        show_model(decision, _asked_before(summary.id, data, decision.index), f"model-{summary.id}")
+        show_model(decision, _call_before(summary.id, data, decision.index), f"model-{summary.id}")
     else:
         facts = _facts_at(decision, data, cursor)
         show_state(facts, decision.before, decision.index, data.unlocks, cursor.frame)
 
 
-def _asked_before(episode_id: str, data: EpisodeData, index: int) -> AskedBefore | None:
+def _call_before(episode_id: str, data: EpisodeData, index: int) -> AskedBefore | None:
     """The newest call before that decision; the decision just before may have called no model."""
-    asked = next((earlier.index for earlier in reversed(data.decisions[:index]) if earlier.model_calls), None)
-    call = None if asked is None else store().episodes.decision(episode_id, asked).model_call
-    return None if asked is None or call is None else AskedBefore(asked, call)
+    caller = next((earlier.index for earlier in reversed(data.decisions[:index]) if earlier.model_calls), None)
+    call = None if caller is None else store().episodes.decision(episode_id, caller).model_call
+    return None if caller is None or call is None else AskedBefore(caller, call)
 
 
 def _facts_at(decision: Decision, data: EpisodeData, cursor: Cursor) -> StateFacts:

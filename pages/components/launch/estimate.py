@@ -1,18 +1,23 @@
-"""Estimated calls, tokens and cost of a run of the language-model policy, before it is launched."""
+"""Estimates before a launch: calls, tokens and cost of a language model, and the duration of any run."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from core.errors import InvalidConfig
 from core.params import read_params
 from core.plan import LaunchPlan
 from core.policies.llm import Estimate, LlmParams, estimate
 from core.policies.llm.estimate import ANSWER_TOKENS, PRICE_VERSION
+from core.store import EpisodeSummary
 from core.text import plural
 from core.types import Budget
 from pages.components.text.escape import escape
 from pages.components.text.format import number
 from pages.components.text.model_text import left_out_text, usd
 
+_MIN_STEPS = 20  # in a shorter episode, generating the world takes most of the time
 _BASIS = (
     "Calls are episodes times decisions. Tokens are a quarter of the characters of the system prompt, the tool, a "
     f"typical observation and the decisions remembered, plus {ANSWER_TOKENS} for an answer; a model that thinks writes "
@@ -92,3 +97,28 @@ def budget_in_words(budget: Budget) -> str:
     if budget.max_cost_usd is not None:
         parts.append(usd(budget.max_cost_usd))
     return ", ".join(parts) or "no limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Mean seconds per step, including world generation, over `episodes` episodes."""
+
+    seconds_per_step: float
+    episodes: int
+
+
+def throughput_of(rows: Iterable[EpisodeSummary]) -> Throughput | None:
+    """None if no episode is over and long enough."""
+    measured = [
+        ((row.ended_at - row.started_at).total_seconds(), row.n_steps)
+        for row in rows
+        if row.started_at and row.ended_at and row.n_steps >= _MIN_STEPS
+    ]
+    steps = sum(n_steps for _, n_steps in measured)
+    return Throughput(sum(duration for duration, _ in measured) / steps, len(measured)) if steps else None
+
+
+def longest_s(throughput: Throughput, *, rollouts: int, max_steps: int, max_time_s: float, at_once: int) -> float:
+    """Seconds until all rollouts are over if each uses all its steps."""
+    one = min(max_steps * throughput.seconds_per_step, max_time_s)
+    return -(-rollouts // at_once) * one

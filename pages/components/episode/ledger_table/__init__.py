@@ -30,12 +30,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One component's reward. column: index. strength: of the colour, 0 to 1. says: tooltip."""
+    """One component's reward. column: index. strength: of the colour, 0 to 1. tooltip: text."""
 
     column: int
     text: str
     strength: float
-    says: str
+    tooltip: str
 
 
 @dataclass(frozen=True, slots=True)

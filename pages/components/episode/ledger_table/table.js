@@ -95,7 +95,7 @@ function rowOf({ decision, label, shaped, to_go, env, cells }, columns, isCurren
 
 function cellOf(cell, colour) {
   if (!cell) return element("td");
-  const node = titled("paid", cell.text, cell.says, "td");
+  const node = titled("paid", cell.text, cell.tooltip, "td");
   node.style.setProperty("--colour", colour);
   node.style.setProperty("--strength", `${Math.round(cell.strength * 100)}%`);
   return node;
