@@ -1,4 +1,4 @@
-"""Lab: what if the rewards were different. `/lab?view=<view>`, with `scope` and `episode` or the filters of Traces."""
+"""The Lab page. URL: `/lab?view=<view>`, with `scope` and `episode`, or the filters of Traces."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pages.components.browser.styles import lab_styles
 from pages.components.lab.audit.view import show_audit
 from pages.components.lab.policies.view import show_policies
 from pages.components.lab.shared.example import offer_example, show_progress
-from pages.components.lab.shared.link import note_unknown, say_unknown
+from pages.components.lab.shared.link import remember_unknown, show_unknown
 from pages.components.lab.shared.reward_facts import (
-    join_what_ends,
-    show_what_is_loaded,
-    show_why_none,
+    rerun_on_first_episode,
+    rerun_on_new_episodes,
+    show_counts,
+    show_why_empty,
     stored_rewards,
-    wait_for_the_first,
 )
 from pages.components.lab.what_if.view import show_what_if
 from pages.components.shared.router import inside_the_dashboard
@@ -34,33 +34,31 @@ _VIEW = "view"
 
 
 def main() -> None:
-    """Draw the page."""
     inside_the_dashboard()
     lab_styles()
     with st.container(horizontal=True, vertical_alignment="center", key="lab-title"):
         st.title("Lab", anchor=False, width="content")
         view = _view_picker()
         st.space("stretch")
-        loaded = st.container(width="content")
-    say_unknown(_VIEW, view)
+        counts = st.container(width="content")
+    show_unknown(_VIEW, view)
     if store().episodes.is_empty():
         _show_empty()
-        wait_for_the_first()
+        rerun_on_first_episode()
         return
     stored = stored_rewards()
-    with loaded:
-        show_what_is_loaded(stored)
-    join_what_ends(stored)
+    with counts:
+        show_counts(stored)
+    rerun_on_new_episodes(stored)
     if not stored.episodes:
-        if show_progress():
-            return
-        show_why_none()
+        if not show_progress():
+            show_why_empty()
         return
     VIEWS[view](stored)
 
 
 def _view_picker() -> str:
-    note_unknown(_VIEW, VIEWS)
+    remember_unknown(_VIEW, VIEWS)
     chosen = st.segmented_control(
         "View",
         list(VIEWS),
@@ -79,8 +77,8 @@ def _show_empty() -> None:
         st.subheader("See what your rewards pay for", anchor=False)
         st.text(
             "The Lab re-scores every stored episode under a reward configuration that you edit: how ranks change, "
-            "which decisions are responsible, and what a trainer would do. Nothing is stored yet; play the example to "
-            "begin."
+            "which decisions are responsible, and what a trainer would do. Nothing is stored yet: play the example "
+            "to begin."
         )
         offer_example("empty")
         st.page_link("pages/launch.py", label="Or choose seeds and a policy yourself: Launch →")

@@ -35,7 +35,7 @@ def test_a_new_user_finds_that_drinking_can_be_farmed_and_closes_it(open_page: O
     page.get_by_role("button", name="Play the example").click(timeout=WAIT_MS)
     # The episodes join by themselves when they are over.
     expect(page.get_by_text("4 episodes with")).to_be_visible(timeout=PLAY_MS)
-    more_for_less = re.compile(r"In [12] of 2 pairs in the same world the episode with fewer achievements earns more")
+    more_for_less = re.compile(r"In [12] of 2 same-world pairs, fewer achievements earn more")
     expect(page.get_by_text(more_for_less)).to_be_visible()
     expect(page.get_by_text(re.compile(r"^farmer \w{8} .* is ahead of scripted"))).to_be_visible()
     drink = page.get_by_role("spinbutton", name="collect drink, each time")
@@ -324,7 +324,7 @@ def test_what_is_tried_is_in_the_address_and_outlasts_a_reload(open_page: OpenPa
     laps.press("Enter")
     page.wait_for_url("**loop_laps=7*", timeout=WAIT_MS)
     page.reload()
-    expect(page.get_by_text("1 of 12 thresholds is not at the default.")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Changed thresholds: 1 of 12")).to_be_visible(timeout=WAIT_MS)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1024)])

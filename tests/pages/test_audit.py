@@ -1,4 +1,4 @@
-"""What the audit found stands on the episode's page and in the lab, each finding with a way to its frames."""
+"""The audit's findings on the episode page and in the Lab, each with a link to its frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FARMED, HONEST = "a" * 32, "b" * 32
 
 @pytest.fixture(scope="module")
 def farmed_and_honest(recorded_folder: object, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A database with one world, farmed for water and played honestly."""
+    """A store with two episodes of one world: one farms water, one plays honestly."""
     path = tmp_path_factory.mktemp("audited") / "traces.db"
     limits = Limits(max_steps=400, max_decisions=400)
     reward = RewardConfig(strategy="per_achievement")
@@ -59,21 +59,21 @@ def said(at: AppTest) -> str:
 
 
 def findings(at: AppTest) -> list[str]:
-    """The names of what was found in the episode itself, in order."""
+    """The rule names of the findings in the episode itself, in order."""
     names = [element.value.strip("*") for element in at.markdown]
     start, end = names.index("In this episode"), names.index("In its reward configuration")
     return [name for name in names[start + 1 : end] if name in {rule.name for rule in RULES.values()}]
 
 
-def ways(at: AppTest) -> list:
+def frame_buttons(at: AppTest) -> list:
     return [button for button in at.button if (button.key or "").startswith("audit-go-")]
 
 
-def test_a_farmed_episode_says_by_what_and_leads_to_its_frames(audited: None):
+def test_a_farmed_episode_shows_what_paid_and_links_to_its_frames(audited: None):
     at = opened("pages/episode.py", id=FARMED, tab="Audit")
     assert "A loop that pays" in findings(at)
-    assert ways(at), "no way to a frame"
-    at = ways(at)[0].click().run()
+    assert frame_buttons(at), "no link to a frame"
+    at = frame_buttons(at)[0].click().run()
     assert not at.exception
     assert at.session_state[f"seek:{FARMED}"]["step"] > 0
 
@@ -83,26 +83,26 @@ def test_an_honest_episode_raises_no_alert(audited: None):
     assert findings(at) == ["One unlock, several names"], "a notice, which every honest episode raises"
 
 
-def test_the_configuration_is_said_to_have_a_loop_as_its_optimum(audited: None):
+def test_a_configuration_that_pays_for_a_loop_is_reported(audited: None):
     at = opened("pages/episode.py", id=HONEST, tab="Audit")
     assert "Drinking" in said(at) and "100 steps" in said(at)
 
 
-def test_a_configuration_without_an_alert_says_why_there_is_none(data_dir: object):
+def test_a_configuration_without_an_alert_shows_the_reason(data_dir: object):
     with TraceStore.from_settings(load_settings()) as store:
         record_changes(store, "shaped01", HONEST_CHANGES, reward=RewardConfig("potential_based"))
     assert "configuration is potential\\-based" in said(opened("pages/lab.py", view="Audit"))
 
 
-def test_thresholds_change_what_is_found_and_go_back(audited: None):
+def test_thresholds_change_the_findings_and_can_be_reset(audited: None):
     at = opened("pages/episode.py", id=FARMED, tab="Audit")
-    found = len(ways(at))
+    found = len(frame_buttons(at))
     at.number_input(key="audit_param_audit_loop_laps").set_value(1_000)
     at = at.number_input(key="audit_param_audit_component_share").set_value(1.0).run()
     assert not at.exception
-    assert len(ways(at)) < found
+    assert len(frame_buttons(at)) < found
     at = at.button(key="audit_defaults").click().run()
-    assert len(ways(at)) == found
+    assert len(frame_buttons(at)) == found
 
 
 def test_every_threshold_can_be_changed(audited: None):
@@ -111,25 +111,25 @@ def test_every_threshold_can_be_changed(audited: None):
     assert fields_there >= {f"audit_param_audit_{spec.name}" for spec in fields(AuditThresholds)}
 
 
-def test_the_lab_lists_who_farmed_and_shows_why(audited: None):
+def test_the_lab_lists_episodes_with_alerts_first(audited: None):
     at = opened("pages/lab.py", view="Audit")
-    assert "1 of them raises an alert" in said(at)
+    assert "Audited all 2; 1 with an alert" in said(at)
     (table,) = [frame.value for frame in at.dataframe if "Found" in frame.value or "what" in frame.value]
     alerts = dict(zip(table["policy"], table["alerts"], strict=True))
     assert alerts["farmer"] > 0 and alerts["scripted"] == 0
-    assert list(table["alerts"]) == sorted(table["alerts"], reverse=True)  # what there is to see comes first
-    assert "The first with an alert: episode aaaaaaaa" in said(at)
+    assert list(table["alerts"]) == sorted(table["alerts"], reverse=True)
+    assert "First with an alert: episode aaaaaaaa" in said(at)
     links = [link for link in at.get("page_link") if "Audit" in str(link.proto)]
     assert links, "no link to a frame"
 
 
-def test_the_lab_names_configurations_that_can_be_farmed(audited: None):
+def test_the_lab_lists_reward_configurations_with_their_alerts(audited: None):
     at = opened("pages/lab.py", view="Audit")
     titles = [block.label for block in at.expander]
     assert any("2 episodes" in title and "alert" in title for title in titles)
 
 
-def test_a_configuration_is_called_what_it_was_saved_as(audited: None):
+def test_a_saved_configuration_is_shown_by_its_name(audited: None):
     with TraceStore.from_settings(load_settings()) as store:
         store.rewards.save("by *the* book", store.episodes.get(FARMED).spec.reward)
         try:
@@ -139,25 +139,25 @@ def test_a_configuration_is_called_what_it_was_saved_as(audited: None):
     assert any(block.label.replace("\\", "").startswith("“by *the* book” (") for block in at.expander)
 
 
-def test_the_thresholds_stay_in_sight_while_they_are_changed(audited: None):
+def test_the_thresholds_form_stays_open_while_it_is_edited(audited: None):
     at = opened("pages/lab.py", view="Audit")
     at.session_state["audit_rules"] = True
     at = at.number_input(key="audit_param_audit_component_share").set_value(0.95).run()
     assert not at.exception
     (rules,) = [block for block in at.expander if block.label == "Rules and thresholds"]
     assert rules.proto.expanded
-    assert "1 of " in said(at) and "thresholds is not at the default" in said(at)
+    assert "Changed thresholds: 1 of " in said(at)
     at = at.button(key="audit_defaults").click().run()
-    assert "not at the default" not in said(at)
+    assert "Changed thresholds" not in said(at)
 
 
 @pytest.mark.parametrize("page", ["pages/lab.py", "pages/episode.py"])
-def test_thresholds_come_with_a_link(audited: None, page: str):
+def test_a_link_sets_thresholds_and_reports_invalid_ones(audited: None, page: str):
     query = {"view": "Audit"} if page == "pages/lab.py" else {"id": FARMED, "tab": "Audit"}
     at = opened(page, **query, loop_laps="7", component_share="0.25", loop_worth="many", still_steps="5")
     assert at.number_input(key="audit_param_audit_loop_laps").value == 7
     assert at.number_input(key="audit_param_audit_component_share").value == 0.25
-    assert "2 of 12 thresholds are not at the default" in said(at)
+    assert "Changed thresholds: 2 of 12" in said(at)
     (warning,) = [one.value for one in at.warning if "link" in one.value]
     assert 'loop_worth" is "many"' in warning.replace("\\", "")
     assert "a whole number from 10 to 10000" in warning

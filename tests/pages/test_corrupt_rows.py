@@ -166,14 +166,14 @@ def idle(data_dir: Path) -> TraceStore:
 def test_episodes_without_a_decision_are_said_to_be_left_out(idle: TraceStore):
     record_changes(idle, "honest01", HONEST, minutes=1)
     at = opened("lab")
-    assert "1 episode with 5 decisions; 2 that made no decision are left out" in said(at)
+    assert "1 episode with 5 decisions; 2 episodes without decisions left out" in said(at)
     assert "all that is stored" not in said(at)
     idle.close()
 
 
 def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceStore):
     at = opened("lab")
-    assert "2 that made no decision are left out" in said(at)
+    assert "2 episodes without decisions left out" in said(at)
     assert "No stored episode can be scored" in said(at)
     assert "No episode has finished yet" not in said(at)
     idle.close()

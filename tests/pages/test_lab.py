@@ -26,7 +26,7 @@ from core.store import EpisodeFilter, Listing, TraceStore, Unreadable
 from core.store.rewards import Rewards
 from core.types import Limits
 from pages.components.charts.download import Table
-from pages.components.lab.shared.form import LAB
+from pages.components.lab.shared.link import LAB
 from pages.components.lab.what_if import pairs, why
 from tests.support import ROOT
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
@@ -113,7 +113,7 @@ def button(at: AppTest, key: str):
 
 def test_the_pair_that_pays_more_for_less_is_shown_before_anything_is_edited(pair: TraceStore):
     at = opened()
-    assert "In **1** of 1 pair in the same world the episode with **fewer achievements earns more**" in said(at)
+    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in said(at)
     assert list(table(at, "second")["second"]) == ["farmer farmed01 · 1"]
     assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in said(at)
     assert drink(at).value == 0.06  # what pays most there can be changed there
@@ -231,7 +231,7 @@ def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
     at = opened()
     at.session_state["lab_results"] = "Advantages"
     clean(at.run())
-    assert "No advantage changes its sign (1 group of several episodes)" in said(at)
+    assert "Sign changes: 0 (1 group of several episodes)" in said(at)
     unchanged = table(at, "means")
     assert sorted(zip(unchanged["before"], unchanged["after"], unchanged["means"], strict=True)) == [
         ("+1.00", "+1.00", "more of it"),
@@ -252,7 +252,7 @@ def test_other_caps_and_rewards_in_play_are_warned_of(pair: TraceStore):
     pair.runs.create(run)
     record_episode(pair, "capped01")
     at = opened()
-    assert "Played under 2 different reward configurations, 2 different limits." in said(at)
+    assert "The episodes have 2 different reward configurations and 2 different limits." in said(at)
     assert "not on one scale" in said(at)
     clean(at.selectbox(key="lab_compare_with").set_value("defaults").run())
     assert "not on one scale" not in said(at)
@@ -284,7 +284,7 @@ def test_an_empty_store_offers_two_episodes_to_learn_from(store: TraceStore):
 
 def test_what_is_loaded_waits_and_cannot_be_read_is_counted(pair: TraceStore):
     pair.runs.create(make_run("waiting", ["waiting01", "waiting02"]))
-    assert "2 episodes with 27 decisions; 2 more join when they are over" in said(opened())
+    assert "2 episodes with 27 decisions; 2 queued or running" in said(opened())
 
 
 def test_a_corrupt_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
@@ -380,7 +380,7 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
     assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in said(at)
-    assert "**1** of 1 pair in the same world swaps its order" in said(at)  # held against play it is a change still
+    assert "**1** of 1 same-world pair swaps its order" in said(at)  # still compared with the rewards as played
     assert "Nothing is changed" not in said(at)
     assert pair.episodes.get("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
 
@@ -582,12 +582,12 @@ def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
     pair: TraceStore, rewards: str, what: str
 ):
     at = opened(rewards=rewards)
-    assert "The link's rewards cannot be used" in said(at)
+    assert "Invalid reward configuration in the link" in said(at)
     assert what in said(at)
     assert drink(at).value == 0.06
-    assert "cannot be used" in said(clean(at.run()))
+    assert "in the link" in said(clean(at.run()))
     drink(at).set_value(0.5).run()
-    assert "cannot be used" not in said(clean(at))
+    assert "in the link" not in said(clean(at))
 
 
 def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not_have(pair: TraceStore):
@@ -595,7 +595,7 @@ def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not
     pair.rewards.save("foreign", foreign)
     changed = replace(foreign, default_inventory_weight=0.5)
     at = opened(rewards=to_changes(changed))
-    assert "cannot be used" not in said(at)
+    assert "in the link" not in said(at)
     (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
     assert address["fields"]["rewards"] == to_changes(changed)
     at.text_area(key="lab_pasted").set_value(to_document(foreign))
@@ -636,15 +636,16 @@ def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: Tra
 @pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
 def test_a_link_to_what_is_not_there_says_so_until_something_else_is_chosen(pair: TraceStore, name: str, follows: str):
     at = opened(**{name: HOSTILE})
-    (warning,) = [warning.value for warning in at.warning if "The link asks for" in warning.value.replace("\\", "")]
-    assert f"What follows is “{follows}”" in warning.replace("\\", "")
+    asked = f"Unknown {name} in the link"
+    (warning,) = [warning.value for warning in at.warning if asked in warning.value.replace("\\", "")]
+    assert f"Showing “{follows}”" in warning.replace("\\", "")
     assert "![x](" not in warning and "\u202e" not in warning
-    assert "The link asks for" in said(clean(at.run()))
+    assert asked in said(clean(at.run()))
     other = {"view": "Audit", "scope": "A selection"}[name]
     clean(at.segmented_control(key=name).set_value(other).run())
-    assert "The link asks for" not in said(at)
+    assert asked not in said(at)
     clean(at.segmented_control(key=name).set_value(follows).run())
-    assert "The link asks for" not in said(at)
+    assert asked not in said(at)
 
 
 @pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])

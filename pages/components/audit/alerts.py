@@ -1,46 +1,112 @@
-"""One alert as a card: what was found, by which rule, and where to look."""
+"""Runs the audit and shows its alerts as cards: what was found, by which rule, with links to the frames."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.audit import EPISODE_RULES, RULES, Alert, Severity, Span
-from pages.components.audit.found import Audited
+from core.analysis.audit import (
+    EPISODE_RULES,
+    RULES,
+    Alert,
+    AuditThresholds,
+    Severity,
+    Span,
+    audit,
+    audit_config,
+    why_no_config_alert,
+)
+from core.errors import CraftscopeError
+from core.store import EpisodeSummary, TraceStore
+from core.text import plural
+from core.types import RewardConfig
+from pages.components.audit.thresholds_form import show_thresholds, thresholds
+from pages.components.player.cursor import Cursor
+from pages.components.player.position import go_to_frame
+from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, signed
 
 ShowSpan = Callable[[Span, str, str], None]
-"""Draws the way to a span's frames: the span, what the way is called, and a key of its own."""
+"""Draws the link to a span's frames. Arguments: the span, the label, and a unique widget key."""
 
-_FIRST = 3
+_MAX_SPANS = 3  # the others are in a popover
 _MAX_TEXT_LENGTH = 600
-_LETTER_PX, _ARROW_PX = 6, 44  # about what a letter of a link and its arrow with the room around it take
+_LETTER_PX, _ARROW_PX = 6, 44  # approximate widths in a link: of a letter, and of the arrow with its margins
 
 
-def show_alerts(found: Audited, show_span: ShowSpan, key: str) -> None:
-    """All alerts of an audit, or that there is none. Where it could not be made, why."""
-    if found.problem:
-        st.text(f"It could not be audited: {safe_text(found.problem, _MAX_TEXT_LENGTH)}")
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """problem: why the audit failed. why_none: why there is no alert. Both may be empty."""
+
+    alerts: tuple[Alert, ...] = ()
+    problem: str = ""
+    why_none: str = ""
+
+    @property
+    def n_alerts(self) -> int:
+        """Without notices."""
+        return sum(alert.severity is Severity.ALERT for alert in self.alerts)
+
+
+def audit_episode(episode_id: str, n_decisions: int, thresholds: AuditThresholds) -> AuditResult:
+    """Cached. n_decisions: how many there are now, so that a running episode is audited again as it grows."""
+    return _audit(store(), store().url, episode_id, n_decisions, thresholds)
+
+
+# cache_resource, not cache_data: the result is frozen and needs no copy.
+@st.cache_resource(max_entries=2_000, show_spinner=False)
+def _audit(_store: TraceStore, url: str, episode_id: str, n_decisions: int, thresholds: AuditThresholds) -> AuditResult:
+    try:
+        return AuditResult(audit(_store.episodes.load(episode_id), thresholds))
+    except CraftscopeError as error:  # a corrupt episode must not hide the audits of others
+        return AuditResult(problem=str(error))
+
+
+def audit_rewards(config: RewardConfig, thresholds: AuditThresholds) -> AuditResult:
+    """The alerts that follow from a reward configuration alone."""
+    try:
+        return AuditResult(audit_config(config, thresholds), why_none=why_no_config_alert(config, thresholds))
+    except CraftscopeError as error:
+        return AuditResult(problem=str(error))
+
+
+def show_audit_tab(summary: EpisodeSummary) -> None:
+    """The Audit tab of an episode's page."""
+    chosen = thresholds()
+    with st.spinner("Auditing the episode…", show_time=False):
+        result = audit_episode(summary.id, summary.n_decisions, chosen)
+
+    def show_span(span: Span, label: str, key: str) -> None:
+        at = Cursor(span.opening_frame, span.first_decision)
+        st.button(f"{label} →", key=f"audit-go-{key}", on_click=go_to_frame, args=(summary.id, at), type="tertiary")
+
+    st.markdown("**In this episode**")
+    show_alerts(result, show_span, f"{summary.id}-episode")
+    st.markdown("**In its reward configuration**")
+    show_alerts(audit_rewards(summary.spec.reward, chosen), show_span, f"{summary.id}-config")
+    show_thresholds("episode")
+
+
+def show_alerts(result: AuditResult, show_span: ShowSpan, key: str) -> None:
+    if result.problem:
+        st.text(f"The audit failed: {safe_text(result.problem, _MAX_TEXT_LENGTH)}")
         return
-    if not found.alerts:
-        looked = f"{number(len(EPISODE_RULES))} rules were looked at; they stand below."
-        st.caption(f"No findings. {escape(one_line(found.why_none, _MAX_TEXT_LENGTH)) or looked}")
-    for at, alert in enumerate(found.alerts):
+    if not result.alerts:
+        checked = f"{plural(len(EPISODE_RULES), 'rule')} checked; they are listed below."
+        st.caption(f"No findings. {escape(one_line(result.why_none, _MAX_TEXT_LENGTH)) or checked}")
+    for at, alert in enumerate(result.alerts):
         _show_alert(alert, show_span, f"{key}-{at}")
 
 
-def found_in_words(found: Audited) -> str:
+def audit_text(result: AuditResult) -> str:
     """`2 alerts, 1 notice`."""
-    if found.problem:
+    if result.problem:
         return "not audited"
-    parts = [
-        f"{number(count)} {what}{'s' * (count != 1)}"
-        for count, what in ((found.n_alerts, "alert"), (found.n_notices, "notice"))
-        if count
-    ]
-    return ", ".join(parts) or "nothing found"
+    counts = (result.n_alerts, "alert"), (len(result.alerts) - result.n_alerts, "notice")
+    return ", ".join(plural(count, noun) for count, noun in counts if count) or "no findings"
 
 
 def _show_alert(alert: Alert, show_span: ShowSpan, key: str) -> None:
@@ -57,28 +123,27 @@ def _show_alert(alert: Alert, show_span: ShowSpan, key: str) -> None:
 
 
 def _show_evidence(evidence: Sequence[Span], show_span: ShowSpan, key: str) -> None:
-    # What pays most first: it is what somebody clicks who clicks once.
+    # The highest reward first: many users click only the first link.
     by_reward = sorted(evidence, key=lambda span: -abs(span.reward))
-    width = _ARROW_PX + _LETTER_PX * max(len(_place(span)) for span in evidence)
+    width = _ARROW_PX + _LETTER_PX * max(len(_label(span)) for span in evidence)
     with st.container(gap=None, key=f"evidence-{key}"):
-        for at, span in enumerate(by_reward[:_FIRST]):
+        for at, span in enumerate(by_reward[:_MAX_SPANS]):
             _show_span(span, show_span, width, f"{key}-{at}")
-    if rest := sorted(by_reward[_FIRST:], key=lambda span: span.first_frame):
-        more = f"{number(len(rest))} more place{'s' * (len(rest) != 1)}"
-        with st.popover(more, type="tertiary"), st.container(gap=None):
-            for at, span in enumerate(rest, _FIRST):
+    if rest := sorted(by_reward[_MAX_SPANS:], key=lambda span: span.first_frame):
+        with st.popover(plural(len(rest), "more place"), type="tertiary"), st.container(gap=None):
+            for at, span in enumerate(rest, _MAX_SPANS):
                 _show_span(span, show_span, width, f"{key}-{at}")
 
 
 def _show_span(span: Span, show_span: ShowSpan, width: int, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width=width):
-            show_span(span, _place(span), key)
+            show_span(span, _label(span), key)
         caption = f"{safe_text(span.caption, 200)}: " if span.caption else ""
         st.text(f"{caption}{signed(span.reward)}", width="stretch")
 
 
-def _place(span: Span) -> str:
+def _label(span: Span) -> str:
     if span.first_decision == span.last_decision:
         return f"Decision {number(span.first_decision)}"
     return f"Decisions {number(span.first_decision)} to {number(span.last_decision)}"

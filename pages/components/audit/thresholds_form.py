@@ -1,4 +1,4 @@
-"""The thresholds of the audit as a form, rule by rule; the same in every place where an audit is shown."""
+"""The form of the audit's thresholds, rule by rule. All pages share its values."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from pages.components.text.escape import escape, one_line
 _FORM: Final = FormState("audit_")
 _FIELDS: Final = fields(AuditThresholds)
 _COLUMNS: Final = 3
-_BEGUN: Final = "begun"
-_TROUBLES: Final = "link_troubles"
-_MAX_ECHOED: Final = 60
+_STARTED: Final = "started"
+_PROBLEMS: Final = "link_problems"
+_MAX_VALUE_LENGTH: Final = 60
 
 
 def thresholds() -> AuditThresholds:
-    """Those that are set in this session; when it first looks at an audit, those of the link."""
-    if not _FORM.get(_BEGUN):
-        _FORM.put(_BEGUN, True)
-        _FORM.put(_TROUBLES, (_fill_from_link(), _held()))
-    return _held()
+    """The values of this session, which start with those of the link."""
+    if not _FORM.get(_STARTED):
+        _FORM.put(_STARTED, True)
+        _FORM.put(_PROBLEMS, (_fill_from_link(), _current()))
+    return _current()
 
 
-def _held() -> AuditThresholds:
+def _current() -> AuditThresholds:
     return AuditThresholds(**{spec.name: _FORM.get(_name(spec.name), spec.default) for spec in _FIELDS})
 
 
 def show_thresholds(page: str) -> None:
-    """Draw the form, closed until somebody wants it, and keep it in the address of the page (its URL path)."""
-    wanted = thresholds()
-    values = {spec.name: getattr(wanted, spec.name) for spec in _FIELDS}
-    address = {spec.name: None if values[spec.name] == spec.default else in_link(values[spec.name]) for spec in _FIELDS}
-    changed = sum(text is not None for text in address.values())
-    troubles, as_filled = _FORM.get(_TROUBLES, ((), wanted))
-    if troubles and wanted == as_filled:
-        st.warning(escape(" ".join(troubles)))
-    # The session holds whether it is open: what is drawn above it changes with each threshold.
+    """Draws the form, collapsed at first, and keeps its values in the URL. page: its URL path."""
+    current = thresholds()
+    values = {spec.name: getattr(current, spec.name) for spec in _FIELDS}
+    query = {spec.name: None if values[spec.name] == spec.default else in_link(values[spec.name]) for spec in _FIELDS}
+    changed = sum(text is not None for text in query.values())
+    problems, as_filled = _FORM.get(_PROBLEMS, ((), current))
+    if problems and current == as_filled:
+        st.warning(escape(" ".join(problems)))
+    # Its open state is kept in the session: elements above it change with each threshold.
     with st.expander("Rules and thresholds", key="audit_rules", on_change="rerun"):
         for rule in RULES.values():
             st.markdown(f"**{rule.name}**")
@@ -55,9 +55,9 @@ def show_thresholds(page: str) -> None:
                     with column:
                         param_field(_FORM, "audit", spec)
         st.button("Reset to defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
-    keep_in_address(page, "thresholds", address)
+    keep_in_address(page, "thresholds", query)
     if changed:
-        st.caption(f"{changed} of {len(_FIELDS)} thresholds {'is' if changed == 1 else 'are'} not at the default.")
+        st.caption(f"Changed thresholds: {changed} of {len(_FIELDS)}")
 
 
 def _name(field: str) -> str:
@@ -65,8 +65,8 @@ def _name(field: str) -> str:
 
 
 def _fill_from_link() -> list[str]:
-    """What of it cannot be used, in sentences; the defaults stand in its place."""
-    troubles: list[str] = []
+    """Fills the form from the URL. Returns a sentence for each invalid value, whose field keeps its default."""
+    problems: list[str] = []
     for spec in _FIELDS:
         text = st.query_params.get(spec.name)
         if text is None:
@@ -74,11 +74,9 @@ def _fill_from_link() -> list[str]:
         try:
             _FORM.put(_name(spec.name), reader_of(kind_of(spec))(text))
         except ValueError as error:
-            label = spec.metadata["label"]
-            troubles.append(
-                f'The link\'s "{spec.name}" is "{one_line(text, _MAX_ECHOED)}": {error} “{label}” is at its default.'
-            )
-    return troubles
+            given = f'The link\'s "{spec.name}" is "{one_line(text, _MAX_VALUE_LENGTH)}"'
+            problems.append(f"{given}: {error} “{spec.metadata['label']}” keeps its default.")
+    return problems
 
 
 def _reset() -> None:

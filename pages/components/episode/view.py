@@ -11,7 +11,7 @@ from core.errors import CraftscopeError
 from core.store import DecisionSummary, EpisodeSummary
 from core.types import Decision, StateFacts
 from pages.components import charts
-from pages.components.audit.panel import show_audit_of
+from pages.components.audit.alerts import show_audit_tab
 from pages.components.browser.url import keep_step_in_address
 from pages.components.episode.call_panel import show_tool_calls
 from pages.components.episode.ledger_panel import show_ledger
@@ -223,7 +223,7 @@ def _show_tab(tab: str, summary: EpisodeSummary, data: EpisodeData, decision: De
         case "Ledger":
             show_ledger(data, decision.index, summary.id)
         case "Audit":
-            show_audit_of(summary)
+            show_audit_tab(summary)
         case "Potential":
             show_potential(summary, data, decision.index)
         case "Timing":

@@ -1,4 +1,4 @@
-"""Episodes to learn from: the same worlds, played honestly and farmed."""
+"""Example episodes: the same worlds, played honestly and farmed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ EXAMPLE_POLICIES: Final = (
     ("Lab example: honest", PolicySpec("scripted")),
     ("Lab example: farming", PolicySpec("farmer", {"farm": "water"})),
 )
-_LOOKED_AT = 50
+_MAX_RUNS = 50  # the newest runs, in which the example is looked for
 _FAILED = "lab_example_failed"
 
 
 def offer_example(key: str) -> None:
-    """A button that plays them, unless that has been done."""
+    """Shows a button that plays the example, or its progress, or that it is done."""
     if show_progress():
         return
-    if is_played():
+    if set(_runs()) == {name for name, _ in EXAMPLE_POLICIES}:
         st.caption("The example is done. Its runs are stored as “Lab example: …”.")
         return
     st.text(
@@ -42,27 +42,21 @@ def offer_example(key: str) -> None:
         st.text(safe_text(failed, 500))
 
 
-def is_played() -> bool:
-    """Whether both runs are stored, played or not."""
-    return set(_runs()) == {name for name, _ in EXAMPLE_POLICIES}
-
-
 def show_progress() -> bool:
-    """How far it is, for as long as it is being played; whether it is."""
+    """Shows the progress while the example is being played. Returns whether it is."""
     runs = _runs()
     count = sum(run.n_episodes for run in runs.values())
-    over = sum(its for run in runs.values() for status, its in run.counts.items() if status.is_over)
-    if over == count:
+    done = sum(n for run in runs.values() for status, n in run.counts.items() if status.is_over)
+    if done == count:
         return False
     st.info(
-        f"Playing the example: {over} of {count} episodes are over. It takes about a minute; this page updates "
-        "by itself."
+        f"Playing the example: {done} of {count} episodes finished. It takes about a minute; this page updates by "
+        "itself."
     )
     return True
 
 
 def run_of(name: str, policy: PolicySpec) -> Run:
-    """One policy's launch, which is the same each time."""
     plan = LaunchPlan(
         seeds=SEEDS,
         episodes_per_seed=1,
@@ -78,9 +72,9 @@ def run_of(name: str, policy: PolicySpec) -> Run:
 
 
 def _runs() -> dict[str, RunSummary]:
-    """The newest of each name."""
+    """The newest run of each example policy, by its name."""
     names = {name for name, _ in EXAMPLE_POLICIES}
-    newest_first = store().runs.newest(limit=_LOOKED_AT).rows
+    newest_first = store().runs.newest(limit=_MAX_RUNS).rows
     return {run.name: run for run in reversed(newest_first) if run.n_episodes and run.name in names}
 
 

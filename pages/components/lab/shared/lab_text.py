@@ -1,4 +1,4 @@
-"""What the Lab says about episodes, decisions and their rewards. Plain text: show it as it is, never as Markdown."""
+"""Texts of the Lab about episodes, decisions and their rewards. Plain text: never show it as Markdown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import count
 
 from core.facts import PlayedEpisode
+from core.text import plural
 from core.types import RewardBreakdown, RewardComponent
 from pages.components.text.escape import one_line
 from pages.components.text.format import exact, short_id, signed
@@ -18,44 +19,36 @@ _MAX_PARTS = 4
 
 
 def policy_of(episode: PlayedEpisode) -> str:
-    """Its policy's name, cut."""
     return one_line(episode.policy, _MAX_NAME_LENGTH)
 
 
 def id_of(episode: PlayedEpisode) -> str:
-    """The beginning of its id."""
     return one_line(short_id(episode.id), 8)
 
 
-def named(episode: PlayedEpisode) -> str:
+def episode_name(episode: PlayedEpisode) -> str:
     """`farmer 1a2b3c4d`."""
     return f"{policy_of(episode)} {id_of(episode)}"
 
 
 def world_in_words(episode: PlayedEpisode) -> str:
-    """`seed 13`, with the world's number where it is not the first."""
+    """`seed 13`; with the world's number, if it is not the first of the episode."""
     return f"seed {episode.seed}" + (f", world {episode.world_episode}" if episode.world_episode != 1 else "")
 
 
-def achievements_in_words(episode: PlayedEpisode) -> str:
-    """`9 achievements`."""
-    return f"{episode.n_achievements} achievement{'s' * (episode.n_achievements != 1)}"
-
-
 def from_to(before: float, after: float) -> str:
-    """`+61.50 → +34.80`; `+61.50` where that stays."""
+    """`+61.50 → +34.80`; `+61.50` if it does not change."""
     old, new = signed(before), signed(after)
     return new if old == new else f"{old} → {new}"
 
 
 def change_in_words(before: RewardBreakdown, after: RewardBreakdown) -> tuple[str, ...]:
-    """Which parts of a decision's reward change and how, a line each: `collect drink count +5 × 0.06 → × 0`."""
+    """One line for each changed component of a decision's reward: `collect drink count +5 × 0.06 → × 0`."""
     lines = list(_changed_parts(before, after))
     if before.effective_lambda != after.effective_lambda:
         lines.insert(0, f"λ {exact(before.effective_lambda)} → {exact(after.effective_lambda)}")
     if len(lines) > _MAX_PARTS:
-        left_out = len(lines) - _MAX_PARTS
-        lines = [*lines[:_MAX_PARTS], f"and {left_out} more part{'s' * (left_out != 1)}"]
+        lines = [*lines[:_MAX_PARTS], f"and {plural(len(lines) - _MAX_PARTS, 'more component')}"]
     return tuple(lines)
 
 
@@ -79,7 +72,7 @@ def _part_change(old: RewardComponent | None, new: RewardComponent | None) -> st
         return f"{component_phrase(old)} → {'' if old.kind == 'achievement' else '× '}{exact(new.weight)}"
     if old.value != new.value:
         return f"{component_label(old)}: {from_to(old.value, new.value)}"
-    return component_phrase(old)  # the same part, times another lambda
+    return component_phrase(old)  # same value, different lambda
 
 
 def _pays(part: RewardComponent | None, scale: float) -> float:
@@ -87,7 +80,7 @@ def _pays(part: RewardComponent | None, scale: float) -> float:
 
 
 def policy_names(episodes: Sequence[PlayedEpisode]) -> list[str]:
-    """Who played each episode: its policy, and of a language model which one. Short, on one line, not yet inert."""
+    """The policy of each episode, with the model if it has one. Short, on one line, not yet escaped."""
     label: dict[tuple[str, str], str] = {}
     names: list[str] = []
     for episode in episodes:
@@ -101,6 +94,6 @@ def policy_names(episodes: Sequence[PlayedEpisode]) -> list[str]:
 
 
 def distinct(text: str, taken: Collection[str]) -> str:
-    """`text`, with a number where another has it already."""
+    """`text`, with a number appended if it is already in `taken`."""
     numbered = (text if number == 1 else f"{text} ({number})" for number in count(1))
     return next(name for name in numbered if name not in taken)

@@ -1,6 +1,7 @@
-"""One colour for each policy in every chart that compares them; published results are hollow marks in grey.
+"""Colours and marks of policies in comparison charts. Published results are hollow grey marks.
 
-A policy's place, and with it the colour, follows from its name: whoever is stored later changes nobody's.
+A policy's place decides its colour and mark. It follows from the name, so that new policies do not change the colours
+of others.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ _HOLLOW: Final = ("circle-open", "diamond-open", "square-open", "triangle-up-ope
 
 
 def policy_places(names: Iterable[str], taken: Mapping[str, int] | None = None) -> dict[str, int]:
-    """The place of each policy. A name without one of its own takes one that follows from its letters, or the next that
-    is free; colours come again, with another mark, only where all are taken.
+    """The place of each policy: fixed for built-in ones, else a hash of the name or the next free place.
 
-    taken: places that others have already.
+    Colours repeat, with another mark, only when all are used. taken: places that are already used.
     """
     wanted = sorted(set(names))
     places = {name: _FIXED[name] for name in wanted if name in _FIXED}
@@ -41,27 +41,26 @@ def policy_places(names: Iterable[str], taken: Mapping[str, int] | None = None) 
     for name in wanted:
         if name in places:
             continue
-        letters = crc32(name.encode("utf-8", "replace"))
-        candidates = [len(_FIXED) + (letters + step) % _FREE for step in range(_FREE)]
-        again = len(_POLICIES) * (len(_SHAPES) - 1)
-        candidates += [len(_POLICIES) + (letters + step) % again for step in range(again)]
+        digest = crc32(name.encode("utf-8", "replace"))
+        candidates = [len(_FIXED) + (digest + step) % _FREE for step in range(_FREE)]
+        repeats = len(_POLICIES) * (len(_SHAPES) - 1)
+        candidates += [len(_POLICIES) + (digest + step) % repeats for step in range(repeats)]
         places[name] = next((place for place in candidates if place not in used), candidates[0])
         used.add(places[name])
     return places
 
 
 def policy_colour(place: int, theme: Theme) -> str:
-    """The colour of the policy at this place of `policy_places`."""
     return _POLICIES[place % len(_POLICIES)].on(theme)
 
 
 def policy_shape(place: int) -> str:
-    """The mark of that policy: another one where the colours begin anew."""
+    """A Plotly symbol; each repetition of the colours has its own."""
     return _SHAPES[place // len(_POLICIES) % len(_SHAPES)]
 
 
 def published_mark(place: int, theme: Theme) -> dict[str, object]:
-    """The mark of the published row at this place among those that are shown."""
+    """The Plotly marker of the published row at this place among the rows shown."""
     return {
         "symbol": _HOLLOW[place % len(_HOLLOW)],
         "size": 9,

@@ -1,4 +1,4 @@
-"""Group-relative advantages: whom a trainer would push up or down, and for whom that turns round."""
+"""Group-relative advantages (GRPO) before and after the edit, and which of them change their sign."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.rescore import AdvantageChange, advantages
+from core.text import plural
 from pages.components.lab.shared.lab_text import from_to, policy_of, world_in_words
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.text.format import number, signed
@@ -31,13 +32,12 @@ _COLUMNS = {
 
 
 def show_advantages(result: Rescored) -> None:
-    """What they are, and those of all groups of several episodes; whom they turn round for first."""
     comparison = result.comparison
     st.caption(
         "GRPO compares an episode with its group: all episodes of the same seed (and world) in one run. Its "
         "advantage is its return minus the group’s mean, over the group’s standard deviation. Above 0 a trainer makes "
-        "what it did more likely, below 0 less likely. Where all of a group earn the same it is 0; of two, the one is "
-        "at +1 and the other at −1, however far apart they are."
+        "its actions more likely, below 0 less likely. If all returns of a group are equal, all advantages are 0. In a "
+        "group of two with different returns they are +1 and −1."
     )
     if not comparison.n_groups:
         st.info(
@@ -46,18 +46,12 @@ def show_advantages(result: Rescored) -> None:
         )
         st.page_link("pages/launch.py", label="Launch several episodes per seed →", query_params={"episodes": "4"})
         return
-    groups = f"{number(comparison.n_groups)} group{'s' * (comparison.n_groups != 1)} of several episodes"
-    alone = (
-        f"; {number(comparison.n_alone)} episode{'s are' if comparison.n_alone != 1 else ' is'} alone and always at 0"
-        if comparison.n_alone
-        else ""
-    )
-    turned = {change.episode for change in comparison.advantages}
-    n_turned = len(turned)
-    signs = f"{number(n_turned)} advantage{'s change their signs' if n_turned != 1 else ' changes its sign'}"
-    st.text(f"{signs if n_turned else 'No advantage changes its sign'} ({groups}{alone}).")
-    every = _of_groups(result, turned)
-    rows = every[:_MAX_ROWS]
+    groups = f"{plural(comparison.n_groups, 'group')} of several episodes"
+    alone = f"; {plural(comparison.n_alone, 'episode')} alone, always at 0" if comparison.n_alone else ""
+    flipped = {change.episode for change in comparison.advantages}
+    st.text(f"Sign changes: {number(len(flipped))} ({groups}{alone}).")
+    changes = _in_groups(result, flipped)
+    rows = changes[:_MAX_ROWS]
     st.dataframe(
         _table(result, rows),
         hide_index=True,
@@ -65,16 +59,14 @@ def show_advantages(result: Rescored) -> None:
         height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
         column_config=_COLUMNS,
     )
-    left_out = len(every) - len(rows)
-    if left_out:
+    if len(changes) > len(rows):
         st.caption(
-            f"Those that change their sign come first, then those that change most: {number(len(rows))} of "
-            f"{number(len(every))}. {number(left_out)} are left out."
+            f"Showing {number(len(rows))} of {number(len(changes))}: sign changes first, then the largest changes."
         )
 
 
-def _of_groups(result: Rescored, turned: AbstractSet[int]) -> list[AdvantageChange]:
-    """Every episode of a group of several: those that change their sign first, then those that change most."""
+def _in_groups(result: Rescored, flipped: AbstractSet[int]) -> list[AdvantageChange]:
+    """Every episode that is not alone in its group: sign changes first, then the largest changes."""
     sizes = Counter(episode.group for episode in result.episodes)
     before = advantages(result.episodes, result.before.returns)
     after = advantages(result.episodes, result.after.returns)
@@ -83,7 +75,7 @@ def _of_groups(result: Rescored, turned: AbstractSet[int]) -> list[AdvantageChan
         for at, episode in enumerate(result.episodes)
         if sizes[episode.group] > 1
     ]
-    return sorted(changes, key=lambda change: (change.episode not in turned, -abs(change.after - change.before)))
+    return sorted(changes, key=lambda change: (change.episode not in flipped, -abs(change.after - change.before)))
 
 
 def _table(result: Rescored, changes: Sequence[AdvantageChange]) -> pd.DataFrame:

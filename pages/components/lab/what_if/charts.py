@@ -1,4 +1,4 @@
-"""The figures of the Lab: returns held against each other, and what each component pays before and after."""
+"""Charts of the What if view: returns before and after, and what each component pays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.text import plural
 from core.types import RewardBreakdown, RewardComponent
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
@@ -17,7 +18,7 @@ from pages.components.text.sentences import component_label
 MAX_PARTS = 8
 
 _ROW_PX = 34
-_ABOVE_PX = 90  # the titles, and above them the buttons for taking the chart along
+_ABOVE_PX = 90  # for the titles, and the download buttons above them
 _FAINT = 0.32
 _OTHERS = ("", "all others")
 _UNLOCKS = ("achievement", "")
@@ -25,13 +26,13 @@ _UNLOCKS = ("achievement", "")
 
 @dataclass(frozen=True, slots=True)
 class ReturnPoint:
-    """An episode in the scatter. says: what it shows, in lines of its own."""
+    """An episode in the scatter chart. hover: its hover text, in lines."""
 
     id: str
     policy: str
     before: float
     after: float
-    says: str
+    hover: str
 
 
 def returns_scatter(
@@ -42,9 +43,9 @@ def returns_scatter(
     after: str,
     theme: Theme,
 ) -> go.Figure:
-    """One point an episode: what it earned to the right, what it earns now upwards; on the line nothing changes.
+    """x: return before, y: return now, one point an episode; on the dotted line nothing changes.
 
-    colours: each policy's. chosen: the id of the one that is ringed. before, after: what the two scorings are called.
+    colours: by policy. chosen: the id of the episode that gets a ring. before, after: labels of the two scorings.
     """
     values = [value for point in points for value in (point.before, point.after)]
     low, high = min(0.0, *values), max(0.0, *values)
@@ -79,7 +80,7 @@ def _marks(points: Sequence[ReturnPoint], policy: str, colour: str, theme: Theme
         "x": [point.before for point in points],
         "y": [point.after for point in points],
         "customdata": [point.id for point in points],
-        "hovertext": ["<br>".join(map(inert, point.says.split("\n"))) for point in points],
+        "hovertext": ["<br>".join(map(inert, point.hover.split("\n"))) for point in points],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "mode": "markers",
         "name": inert(policy),
@@ -107,7 +108,7 @@ def _ring(point: ReturnPoint, theme: Theme) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PartTotal:
-    """What one component paid in an episode, times lambda, over so many decisions."""
+    """What one component paid in an episode, lambda included, and in how many decisions."""
 
     value: float = 0.0
     decisions: int = 0
@@ -117,7 +118,7 @@ Parts = dict[tuple[str, str], PartTotal]
 
 
 def part_totals(parts: Iterable[RewardBreakdown]) -> Parts:
-    """Kind and name -> what it paid in all."""
+    """(kind, name) -> total."""
     found: dict[tuple[str, str], tuple[float, int]] = {}
     for breakdown in parts:
         for part in breakdown.components:
@@ -128,7 +129,7 @@ def part_totals(parts: Iterable[RewardBreakdown]) -> Parts:
 
 @dataclass(frozen=True, slots=True)
 class PaidEpisode:
-    """One side of the figure of components. title: in lines of its own."""
+    """One panel of the chart of components. title: in lines."""
 
     title: str
     before: Parts
@@ -136,7 +137,7 @@ class PaidEpisode:
 
 
 def largest_parts(episodes: Sequence[PaidEpisode], most: int = MAX_PARTS) -> list[tuple[str, str]]:
-    """The components that pay most, before or after, in any of them."""
+    """The components that pay most, before or after, in any of the episodes."""
     sizes: dict[tuple[str, str], float] = {}
     for episode in episodes:
         for parts in (episode.before, episode.after):
@@ -146,7 +147,6 @@ def largest_parts(episodes: Sequence[PaidEpisode], most: int = MAX_PARTS) -> lis
 
 
 def part_label(key: tuple[str, str]) -> str:
-    """What a component is called."""
     if key == _OTHERS:
         return key[1]
     return "all unlocks" if key == _UNLOCKS else component_label(RewardComponent(*key, 0.0, 0.0, 0.0))
@@ -179,7 +179,7 @@ def paid_parts(episodes: Sequence[PaidEpisode], theme: Theme) -> go.Figure:
             "domain": [start, start + width],
             "range": span,
             "zeroline": True,
-            "title": {"text": "paid in all: pale before, full now" if changes else "paid in all"},
+            "title": {"text": "total paid: pale before, full now" if changes else "total paid"},
             "nticks": 5,
         }
         paid = {at: key for at, key in enumerate(rows) if episode.before[key].value or episode.after[key].value}
@@ -239,7 +239,7 @@ def _bars(
         "textfont": {"size": 11, "color": COLOURS["text" if faint else "ink"].on(theme)},
         "cliponaxis": False,
         "hovertext": [
-            inert(f"{part_label(key)} {what} {signed(parts[key].value)} in {_decisions(parts[key])}")
+            inert(f"{part_label(key)} {what} {signed(parts[key].value)} in {plural(parts[key].decisions, 'decision')}")
             for key in rows.values()
         ],
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -253,7 +253,7 @@ def _colour(key: tuple[str, str], theme: Theme) -> str:
 
 
 def _unlocks_as_one(parts: Parts) -> Parts:
-    """Each of some twenty unlocks pays about as much as the next; together they are what the others stand beside."""
+    """Adds up the some twenty unlocks, which pay about the same, to compare them with the other components."""
     unlocks = [total for key, total in parts.items() if key[0] == _UNLOCKS[0]]
     others = {key: total for key, total in parts.items() if key[0] != _UNLOCKS[0]}
     return others if not unlocks else {_UNLOCKS: _sum(unlocks)} | others
@@ -261,10 +261,6 @@ def _unlocks_as_one(parts: Parts) -> Parts:
 
 def _sum(totals: Sequence[PartTotal]) -> PartTotal:
     return PartTotal(sum(total.value for total in totals), sum(total.decisions for total in totals))
-
-
-def _decisions(total: PartTotal) -> str:
-    return f"{total.decisions:,} decision{'s' * (total.decisions != 1)}"
 
 
 def _title(text: str, start: float, theme: Theme) -> dict[str, Any]:

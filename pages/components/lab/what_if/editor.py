@@ -1,4 +1,4 @@
-"""The rewards that are tried: edited, saved under a name, taken along as JSON, launched with."""
+"""The panel that edits a reward configuration, and saves, imports, exports, deletes and launches it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from core.errors import InvalidInput, InvalidReward, StoreError
 from core.rewards import checked, to_document
 from core.rewards.document import MAX_CHARACTERS
 from core.store import SavedReward
+from core.text import plural
 from core.types import RewardConfig
-from pages.components.lab.shared.form import LAB
+from pages.components.lab.shared.link import LAB
 from pages.components.launch.state import LAUNCH
 from pages.components.rewards.form import DEFAULT, fill_reward_form, filled_from, reward_form
 from pages.components.rewards.reward_text import differences
@@ -32,29 +33,29 @@ from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number
 
-_LAST_USABLE: Final = "last_usable"
-_SAID: Final = "said"
+_LAST_VALID: Final = "last_valid"
+_FLASH: Final = "flash"
 _SAVED: Final = "just_saved"
-_SAVING, _DELETING, _IMPORTING = "save_trouble", "forget_trouble", "import_trouble"
+_SAVE_ERROR, _DELETE_ERROR, _IMPORT_ERROR = "save_error", "delete_error", "import_error"
 _SAVE_POPOVER, _IMPORT_POPOVER = "save_popover", "import_popover"
-_MAX_NAMED = 4
+_MAX_LISTED = 4
 _MAX_NAME_LENGTH = 60
 _MAX_SENTENCE_LENGTH = 500
 _MAX_MEGABYTES = 6
-_STATE_PX = 48  # two lines; what is longer scrolls
+_STATE_PX = 48  # two lines; longer texts scroll
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What the form says. config: the last one that could be used. problem: why what it says now cannot be."""
+    """config: the last valid configuration. problem: why the current one is invalid."""
 
     config: RewardConfig
     problem: str = ""
 
 
-def editor(stored: StoredFacts, saved: Mapping[str, SavedReward]) -> Edited:
-    """Draw it. stored: everything, whose returns can be kept. saved: configurations by name."""
-    _go_on_from_what_was_saved()
+def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
+    """Draws the panel. stored: all episodes, whose returns can be saved. saved: configurations by name."""
+    _start_from_saved()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Reward configuration**", width="content")
         st.space("stretch")
@@ -63,7 +64,7 @@ def editor(stored: StoredFacts, saved: Mapping[str, SavedReward]) -> Edited:
     if name:
         st.caption(escape(described(saved[name])))
     tools = st.container(horizontal=True, gap="small", key="lab-tools")
-    # Of one height: the tables below must not move under a hand that goes from cell to cell.
+    # A fixed height: the tables below must not move while the user edits cell after cell.
     state = st.container(height=_STATE_PX, border=False, gap="xxsmall", key="lab-state")
     st.divider()
     given = reward_form(LAB, narrow=True)
@@ -94,7 +95,7 @@ def editor(stored: StoredFacts, saved: Mapping[str, SavedReward]) -> Edited:
         if name:
             _delete(name)
     with state:
-        _show_what_was_said()
+        _show_flash()
         _show_state(edited)
     return edited
 
@@ -103,13 +104,12 @@ def _checked(given: RewardConfig) -> Edited:
     try:
         config = checked(given)
     except InvalidReward as error:
-        return Edited(LAB.get(_LAST_USABLE, DEFAULT), str(error))
-    LAB.put(_LAST_USABLE, config)
+        return Edited(LAB.get(_LAST_VALID, DEFAULT), str(error))
+    LAB.put(_LAST_VALID, config)
     return Edited(config)
 
 
 def _show_state(edited: Edited) -> None:
-    """What is changed, or why it cannot be used."""
     if edited.problem:
         problem = escape(one_line(edited.problem, _MAX_SENTENCE_LENGTH))
         st.caption(f":red[**Invalid configuration.** Results show the last valid one. {problem}]")
@@ -117,25 +117,22 @@ def _show_state(edited: Edited) -> None:
     changed = differences(filled_from(LAB), edited.config)
     if changed:
         st.caption(f"**Changed:** {_listed(changed)}.")
-    elif own := differences(checked(DEFAULT), edited.config):  # after a save, an import, a link: what is in them
+    elif own := differences(checked(DEFAULT), edited.config):
         st.caption(f"**Differs from the defaults:** {_listed(own)}.")
     else:
         st.caption("These are the defaults. Edits are re-scored at once.")
 
 
 def _listed(lines: Sequence[str]) -> str:
-    named = "; ".join(escape(one_line(line, 90)) for line in lines[:_MAX_NAMED])
-    return f"{named}; and {number(len(lines) - _MAX_NAMED)} more" if len(lines) > _MAX_NAMED else named
+    listed = "; ".join(escape(one_line(line, 90)) for line in lines[:_MAX_LISTED])
+    return f"{listed}; and {number(len(lines) - _MAX_LISTED)} more" if len(lines) > _MAX_LISTED else listed
 
 
 def _undo() -> None:
     fill_reward_form(LAB, filled_from(LAB))
 
 
-# ------------------------------------------------------------------------------------------------- under a name
-
-
-def _save(edited: Edited, stored: StoredFacts) -> None:
+def _save(edited: Edited, stored: Stored) -> None:
     with st.popover("Save…", key=LAB.key(_SAVE_POPOVER), on_change="rerun"):
         st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
         st.checkbox(
@@ -143,42 +140,42 @@ def _save(edited: Edited, stored: StoredFacts) -> None:
             key=LAB.key("save_returns"),
             help="Their returns under this configuration. The returns as played do not change.",
         )
-        # Not in a callback: that would be given the configuration of the run before, without what was edited since.
+        # Not in a callback: it would get the configuration of the previous rerun, without the latest edit.
         if st.button("Save", key=LAB.key("save"), type="primary", disabled=bool(edited.problem) or store().read_only):
             _do_save(edited.config, stored)
             st.rerun()
-        _show_trouble(_SAVING)
+        _show_error(_SAVE_ERROR)
         st.caption("An existing name is not overwritten.")
 
 
 def _do_save(config: RewardConfig, stored: StoredFacts) -> None:
     name = (LAB.get("save_name") or "").strip()
-    said = ""
-    LAB.put(_SAVING, "")
-    toast = st.toast("Saving…")  # another program may be writing, which takes a while
-    kept: dict[str, float] = {}
+    more = ""
+    LAB.put(_SAVE_ERROR, "")
+    toast = st.toast("Saving…")  # takes a while if another program is writing
+    new_returns: dict[str, float] = {}
     try:
         if LAB.get("save_returns"):
             returns = score(stored.columns, config).returns
-            kept = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
+            new_returns = {episode.id: float(value) for episode, value in zip(stored.episodes, returns, strict=True)}
         name = store().rewards.save(name, config)
     except (InvalidInput, StoreError) as error:
-        LAB.put(_SAVING, f"Not saved: {error}")
+        LAB.put(_SAVE_ERROR, f"Not saved: {error}")
         toast.toast("Not saved.")
         return
     toast.toast("Saved.")
     try:
-        if kept:
-            store().rewards.save_scorings(config, kept)
-            said = f" The returns of {number(len(kept))} episodes are stored with it."
+        if new_returns:
+            store().rewards.save_scorings(config, new_returns)
+            more = f" The returns of {plural(len(new_returns), 'episode')} are stored with it."
     except (InvalidInput, StoreError) as error:
-        said = f" The returns were not stored: {error}"
+        more = f" The returns were not stored: {error}"
     LAB.put(_SAVED, (name, config))
-    LAB.put(_SAID, f"Saved as “{name}”.{said}")
+    LAB.put(_FLASH, f"Saved as “{name}”.{more}")
 
 
-def _go_on_from_what_was_saved() -> None:
-    """The form begins with it from now on. Its fields can be filled only before they are drawn."""
+def _start_from_saved() -> None:
+    """Fills the form with what was just saved. Call it before the form: Streamlit allows it only then."""
     if saved := st.session_state.pop(LAB.key(_SAVED), None):
         name, config = saved
         start_from(LAB, config, saved_as(name))
@@ -188,36 +185,32 @@ def _go_on_from_what_was_saved() -> None:
 
 def _delete(name: str) -> None:
     with st.popover("Delete…", key=LAB.key("forget_popover")):
-        st.text(f"Forget “{one_line(name, _MAX_NAME_LENGTH)}” and its stored returns?")
+        st.text(f"Delete “{one_line(name, _MAX_NAME_LENGTH)}” and its stored returns?")
         st.caption("The returns as played stay. This cannot be undone.")
         st.button(
             "Delete for good", key=LAB.key("forget"), on_click=_do_delete, args=(name,), disabled=store().read_only
         )
-        _show_trouble(_DELETING)
+        _show_error(_DELETE_ERROR)
 
 
 def _do_delete(name: str) -> None:
-    LAB.put(_DELETING, "")
+    LAB.put(_DELETE_ERROR, "")
     try:
         store().rewards.forget(name)
     except (InvalidInput, StoreError) as error:
-        LAB.put(_DELETING, f"Not deleted: {error}")
+        LAB.put(_DELETE_ERROR, f"Not deleted: {error}")
         return
-    LAB.put(_SAID, f"“{name}” is deleted. The form still shows it.")
+    LAB.put(_FLASH, f"“{name}” is deleted. The form still shows it.")
 
 
-def _show_trouble(kind: str) -> None:
-    """Inside the popover, where somebody looks who has just pressed its button."""
-    if trouble := LAB.get(kind):
-        st.error(escape(one_line(trouble, _MAX_SENTENCE_LENGTH)))
+def _show_error(kind: str) -> None:
+    if error := LAB.get(kind):
+        st.error(escape(one_line(error, _MAX_SENTENCE_LENGTH)))
 
 
-def _show_what_was_said() -> None:
-    if said := st.session_state.pop(LAB.key(_SAID), ""):
-        st.text(safe_text(said, _MAX_SENTENCE_LENGTH))
-
-
-# ------------------------------------------------------------------------------------------- taken along, launched
+def _show_flash() -> None:
+    if text := st.session_state.pop(LAB.key(_FLASH), ""):
+        st.text(safe_text(text, _MAX_SENTENCE_LENGTH))
 
 
 def _import() -> None:
@@ -239,12 +232,12 @@ def _import() -> None:
             placeholder='{"step_rewards": {"strategy": "per_achievement", …}}',
         )
         st.button("Use pasted JSON", key=LAB.key("use_pasted"), on_click=_use_pasted)
-        _show_trouble(_IMPORTING)
+        _show_error(_IMPORT_ERROR)
 
 
 def _use_file(key: str) -> None:
-    LAB.put(_IMPORTING, "")
-    if (file := st.session_state.get(key)) is not None:  # not where it was taken back
+    LAB.put(_IMPORT_ERROR, "")
+    if (file := st.session_state.get(key)) is not None:  # None if the file was removed
         _use(file.getvalue(), f"“{one_line(file.name, _MAX_NAME_LENGTH)}”")
 
 
@@ -253,22 +246,22 @@ def _use_pasted() -> None:
 
 
 def _use(content: bytes, what: str = "It") -> None:
-    """Fill the form from a trainer's JSON. what: what it is called where it cannot be used; the field may show another
-    file by then, one that it refuses by itself."""
-    LAB.put(_IMPORTING, "")
+    """Fills the form from a trainer's JSON. what: its name in error messages, since the field may show another file by
+    then."""
+    LAB.put(_IMPORT_ERROR, "")
     try:
         text = content.decode("utf-8")
         config = config_in(text)
     except UnicodeDecodeError:
-        LAB.put(_IMPORTING, f"{what} was not imported: it is not text in UTF-8.")
+        LAB.put(_IMPORT_ERROR, f"{what} was not imported: it is not text in UTF-8.")
         return
     except (InvalidReward, StoreError) as error:
-        LAB.put(_IMPORTING, f"{what} was not imported: {error}")
+        LAB.put(_IMPORT_ERROR, f"{what} was not imported: {error}")
         return
     start_from(LAB, config, IMPORTED)
     LAB.put("pasted", "")
     LAB.put(_IMPORT_POPOVER, False)
-    LAB.put(_SAID, "Imported.")
+    LAB.put(_FLASH, "Imported.")
 
 
 def _launch_button(edited: Edited) -> None:
@@ -281,5 +274,5 @@ def _launch_button(edited: Edited) -> None:
     if clicked:
         is_as_saved = edited.config == filled_from(LAB) and origin_of(LAB).startswith(saved_as(""))
         start_from(LAUNCH, edited.config, origin_of(LAB) if is_as_saved else FROM_LAB)
-        # Given, though empty: without it, what is bound to widgets here would be in the way.
+        # Without query_params, parameters bound to widgets of this page would reach the launch form.
         st.switch_page("pages/launch.py", query_params={})

@@ -1,4 +1,4 @@
-"""Pairs of episodes in the same world: which swap their order, and which pay more for less."""
+"""Pairs of episodes in the same world: those that swap their order, and those where fewer achievements earn more."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import streamlit as st
 
 from core.analysis.numbers import is_equal
 from core.analysis.rescore import SwappedPair
+from core.text import plural
 from pages.components.lab.shared.example import offer_example, show_progress
-from pages.components.lab.shared.lab_text import achievements_in_words, from_to, named, world_in_words
+from pages.components.lab.shared.lab_text import episode_name, from_to, world_in_words
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.lab.what_if.why import show_why
 from pages.components.shared.form_state import FormState
@@ -26,7 +27,7 @@ _PAIR: Final = "lab_pair"
 _MAX_ROWS = 100
 _ROWS_IN_SIGHT = 5
 _ROW_PX = 33
-# Together as wide as the results are in a window of 1,024 pixels.
+# These add up to the width of the results in a window of 1,024 pixels.
 _WORLD_PX, _NAME_PX, _RETURNS_PX = 58, 116, 100
 
 _COLUMNS = {
@@ -43,7 +44,7 @@ _AGAINST_COLUMNS = _COLUMNS | {
 
 
 def show_pairs(result: Rescored, form: FormState) -> None:
-    """The lists, and the chosen pair taken apart."""
+    """Shows one of the two lists, and the chosen pair in detail."""
     comparison = result.comparison
     if not comparison.n_pairs:
         if show_progress():
@@ -54,24 +55,26 @@ def show_pairs(result: Rescored, form: FormState) -> None:
         return
     against = result.against_achievements
     counts = {SWAPPED: comparison.n_swaps, AGAINST: against.n_swaps}
-    shown = _which(counts)
+    shown = _list_picker(counts)
     pairs = comparison.swaps if shown == SWAPPED else against.swaps
     pair = _pair_to_show(result, pairs[:_MAX_ROWS])
     if pairs:
-        _list(result, pairs, shown, counts[shown], pair)
+        _table(result, pairs, shown, counts[shown], pair)
     else:
-        st.caption(_none_in_words(shown, comparison.n_pairs))
+        pairs_text = plural(comparison.n_pairs, "pair")
+        what = "swap their order" if shown == SWAPPED else "pay more for fewer achievements"
+        st.caption(f"Of {pairs_text} in the same world, none {what}.")
         if not any(counts.values()):
             offer_example("pairs")
     if pair is not None:
         _show_pair(result, pair, form)
 
 
-def _which(counts: dict[str, int]) -> str:
-    """Which list is shown: the one that was picked, else the one that says something."""
-    telling = SWAPPED if counts[SWAPPED] or not counts[AGAINST] else AGAINST
-    wanted: str = st.session_state.get(_PICKED) or telling
-    if st.session_state.get(_SHOWN) != wanted:  # what the control holds is gone once it was not drawn
+def _list_picker(counts: dict[str, int]) -> str:
+    """Returns which list to show: the picked one, else one that is not empty."""
+    default = SWAPPED if counts[SWAPPED] or not counts[AGAINST] else AGAINST
+    wanted: str = st.session_state.get(_PICKED) or default
+    if st.session_state.get(_SHOWN) != wanted:  # Streamlit drops the value of a widget that was not drawn
         st.session_state[_SHOWN] = wanted
     labels = {
         SWAPPED: f"Swap their order ({number(counts[SWAPPED])})",
@@ -94,47 +97,40 @@ def _pick() -> None:
     st.session_state[_PICKED] = st.session_state[_SHOWN]
 
 
-def _none_in_words(shown: str, n_pairs: int) -> str:
-    pairs = f"Of {number(n_pairs)} pair{'s' * (n_pairs != 1)} in the same world"
-    if shown == SWAPPED:
-        return f"{pairs} none swaps its order."
-    return f"{pairs} none pays more to the one with fewer achievements."
-
-
-def _list(
+def _table(
     result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int, marked_pair: tuple[int, int] | None
 ) -> None:
     rows = pairs[:_MAX_ROWS]
     ids = [_ids(result, pair) for pair in rows]
+
+    def choose() -> None:
+        selected = st.session_state[key]["selection"]["rows"]
+        st.session_state[_PAIR] = ids[selected[0]] if selected and selected[0] < len(ids) else None
+
     marked = next((at for at, pair in enumerate(rows) if {pair.ahead, pair.behind} == set(marked_pair or ())), None)
-    # Another list must not pass on a row's mark, so each has a key of its own.
+    # A selection holds row numbers, so each list needs its own key.
     key = f"lab_pairs:{shown}:{result.token}"
     st.dataframe(
-        _table(result, rows, shown),
+        _rows(result, rows, shown),
         key=key,
         hide_index=True,
         row_height=_ROW_PX,
         height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
         column_config=_COLUMNS if shown == SWAPPED else _AGAINST_COLUMNS,
-        on_select=lambda: _choose(key, ids),
+        on_select=choose,
         selection_mode="single-row",
         selection_default={"selection": {"rows": [marked]}} if marked is not None else None,
     )
     if count > len(rows):
-        st.caption(f"The {number(len(rows))} clearest of {number(count)}; the others are left out.")
+        st.caption(f"The {number(len(rows))} clearest of {number(count)}; the rest is not listed.")
 
 
-def _choose(key: str, ids: Sequence[tuple[str, str]]) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    st.session_state[_PAIR] = ids[rows[0]] if rows and rows[0] < len(ids) else None
-
-
-def _table(result: Rescored, pairs: Sequence[SwappedPair], shown: str) -> pd.DataFrame:
+def _rows(result: Rescored, pairs: Sequence[SwappedPair], shown: str) -> pd.DataFrame:
     episodes, before, after = result.episodes, result.before.returns, result.after.returns
 
     def label(at: int) -> str:
         count = f" · {episodes[at].n_achievements}" if shown == AGAINST else ""
-        return f"{named(episodes[at])}{count}"
+        return f"{episode_name(episodes[at])}{count}"
 
     return pd.DataFrame(
         {
@@ -152,9 +148,9 @@ def _ids(result: Rescored, pair: SwappedPair) -> tuple[str, str]:
 
 
 def _pair_to_show(result: Rescored, listed: Sequence[SwappedPair]) -> tuple[int, int] | None:
-    """The pair that was looked at where it is listed, else the first that is.
+    """The chosen pair if it is listed, else the first one listed.
 
-    Where none is listed, still the one that was looked at: an edit that takes it out of the list has done its work.
+    With an empty list it stays the chosen pair: the user wants to see how the edit resolved it.
     """
     chosen: tuple[str, str] | None = st.session_state.get(_PAIR)
     if listed:
@@ -168,9 +164,8 @@ def _pair_to_show(result: Rescored, listed: Sequence[SwappedPair]) -> tuple[int,
 
 
 def _show_pair(result: Rescored, pair: tuple[int, int], form: FormState) -> None:
-    """Both episodes taken apart, side by side, with what became of their order in words."""
     with st.container(border=True, key="lab-pair"):
-        # Each keeps its side when they swap: the one that achieved more is the first.
+        # Sorted by achievements, so that both keep their sides when they swap.
         one, other = sorted(pair, key=lambda at: (-result.episodes[at].n_achievements, at))
         st.markdown(f"**The pair on {world_in_words(result.episodes[one])}**")
         st.text(order_in_words(result, one, other))
@@ -181,16 +176,19 @@ def order_in_words(result: Rescored, one: int, other: int) -> str:
     """Which of two episodes is ahead, by how much, and whether that has changed."""
     episodes, before, after = result.episodes, result.before.returns, result.after.returns
     were_equal = bool(is_equal(before[one], before[other]))
+
+    def text(at: int) -> str:
+        return f"{episode_name(episodes[at])} ({plural(episodes[at].n_achievements, 'achievement')})"
+
     if before[one] < before[other]:
         one, other = other, one
-    ahead, behind = episodes[one], episodes[other]
     place = "is even with" if were_equal else "is ahead of"
-    was = f"{named(ahead)} ({achievements_in_words(ahead)}) {place} {named(behind)} ({achievements_in_words(behind)})"
+    was = f"{text(one)} {place} {text(other)}"
     gap = f"{amount(before[one])} to {amount(before[other])}"
     if result.changes_nothing:
         return f"{was}: {gap}."
     now = f"{amount(after[one])} to {amount(after[other])}"
-    past = was.replace(f" {place} ", f" {place.replace('is', 'was', 1)} ", 1)
+    past = f"{text(one)} {place.replace('is', 'was', 1)} {text(other)}"
     if is_equal(after[one], after[other]):
         return f"{was}: {gap}, and now {now}." if were_equal else f"{past}, {gap}. Now they are equal: {now}."
     if were_equal:

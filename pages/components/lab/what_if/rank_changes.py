@@ -1,4 +1,4 @@
-"""All episodes in scope, those that move most first, and the chosen one taken apart."""
+"""All episodes in scope, largest rank changes first, and the chosen one in detail."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from core.facts import PlayedEpisode
+from core.text import plural
 from pages.components import charts
 from pages.components.charts.download import Download, Table, chart_with_downloads
-from pages.components.lab.shared.lab_text import achievements_in_words, from_to, named, policy_of, world_in_words
+from pages.components.lab.shared.lab_text import episode_name, from_to, policy_of, world_in_words
 from pages.components.lab.shared.policy_colours import policy_colour, policy_places
 from pages.components.lab.what_if.charts import ReturnPoint, returns_scatter
 from pages.components.lab.what_if.rescored import Rescored
@@ -22,7 +24,7 @@ from pages.components.shared.form_state import FormState
 from pages.components.text.format import number, signed
 
 _EPISODE: Final = "lab_episode"
-_FIRST_PAGE: Final = "lab_rank_changes_first_page"
+_FIRST_PAGE: Final = "lab_ranks_first_page"
 _CLICKS: Final = "lab_scatter_clicks"
 _MAX_POINTS = 1_500
 _PAGE_ROWS = 25
@@ -35,7 +37,7 @@ _COLUMNS = {
     "world": st.column_config.TextColumn("World", width=84),
     "achievements": st.column_config.NumberColumn("Ach.", width=48, help="Achievements reached"),
     "before": st.column_config.NumberColumn("Before", width=76, help="Its return before"),
-    "after": st.column_config.NumberColumn("Now", width=76, help="Its return under these rewards"),
+    "after": st.column_config.NumberColumn("Now", width=76, help="Its return under this configuration"),
     "change": st.column_config.NumberColumn("Change", width=76),
     "rank": st.column_config.TextColumn("Rank", width=86, help="Before → now; 1 is the highest return"),
     "climbed": st.column_config.NumberColumn("Places", width=62, help="Change in rank"),
@@ -43,27 +45,14 @@ _COLUMNS = {
 
 
 def show_rank_changes(result: Rescored, before: str, policies: Mapping[str, str], form: FormState) -> None:
-    """The scatter, the table, and why. before: what the scoring before is called. policies: of all stored, by id."""
-    order = _largest_changes_first(result)
-    chosen = _chosen(result, order)
+    """before: the label of the first scoring. policies: the policy of every stored episode, by its id."""
+    climbed = np.abs(result.ranks_before - result.ranks_after)
+    order = np.lexsort((result.ranks_after, -np.abs(np.round(result.changes, 6)), -climbed))
+    place = result.place_of(st.session_state.get(_EPISODE, ""))
+    chosen = int(order[0]) if place is None else place
     _scatter(result, order, before, policies, result.episodes[chosen].id)
     _table(result, order, chosen)
-    _show_episode(result, chosen, form)
-
-
-def show_single(result: Rescored, form: FormState) -> None:
-    """Where only one episode is in scope."""
-    _show_episode(result, 0, form)
-
-
-def _largest_changes_first(result: Rescored) -> np.ndarray:
-    climbed = np.abs(result.ranks_before - result.ranks_after)
-    return np.lexsort((result.ranks_after, -np.abs(np.round(result.changes, 6)), -climbed))
-
-
-def _chosen(result: Rescored, order: np.ndarray) -> int:
-    at = result.place_of(st.session_state.get(_EPISODE, ""))
-    return int(order[0]) if at is None else at
+    show_episode(result, chosen, form)
 
 
 def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping[str, str], chosen: str) -> None:
@@ -76,7 +65,7 @@ def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping
             policies[result.episodes[at].id],
             round(float(result.before.returns[at]), 6),
             round(float(result.after.returns[at]), 6),
-            _says(result, at),
+            _hover_text(result, at),
         )
         for at in drawn
     ]
@@ -94,7 +83,7 @@ def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping
             alt="Return of each episode before and under this configuration",
         )
     left_out = len(result.episodes) - len(drawn)
-    more = f" {number(left_out)} episodes that move less are not drawn." if left_out else ""
+    more = f" {number(left_out)} episodes with smaller changes are not drawn." if left_out else ""
     st.caption(
         f"Below the dotted line an episode earns less than before, above it more. Click a point to see why.{more}"
     )
@@ -103,16 +92,16 @@ def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping
 def _change(result: Rescored, at: int) -> str:
     changed, count = result.n_changed(at), result.episodes[at].n_decisions
     if not changed:
-        return f"return {signed(result.after.returns[at])}, and none of its {number(count)} decisions changes."
+        return f"return {signed(result.after.returns[at])}, no change in {plural(count, 'decision')}."
     returns = from_to(result.before.returns[at], result.after.returns[at])
     return f"return {returns}, {signed(result.changes[at])} in {number(changed)} of {number(count)} decisions."
 
 
-def _says(result: Rescored, at: int) -> str:
+def _hover_text(result: Rescored, at: int) -> str:
     episode = result.episodes[at]
     return "\n".join(
         (
-            f"{named(episode)} on {world_in_words(episode)}, {achievements_in_words(episode)}",
+            _title(episode),
             f"return {from_to(result.before.returns[at], result.after.returns[at])}",
             f"rank {number(result.ranks_before[at])} → {number(result.ranks_after[at])}",
         )
@@ -130,15 +119,15 @@ def _pick_point(key: str) -> None:
 def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
     pages = -(-len(order) // _PAGE_ROWS)
     clicks = st.session_state.get(_CLICKS, 0)
-    pager = f"lab_rank_changes_page:{clicks}"
-    if pager not in st.session_state and clicks:  # a point was clicked: to where its row is
+    pager = f"lab_ranks_page:{clicks}"
+    if pager not in st.session_state and clicks:  # a point was clicked: go to the page with its row
         st.session_state[_FIRST_PAGE] = int(np.flatnonzero(order == chosen)[0]) // _PAGE_ROWS + 1
     first_page = min(st.session_state.get(_FIRST_PAGE, 1), pages)
     page = min(max(1, st.session_state.get(pager, first_page)), pages)
     rows = [int(at) for at in order[(page - 1) * _PAGE_ROWS : page * _PAGE_ROWS]]
     ids = [result.episodes[at].id for at in rows]
-    # What was ticked in another list, or before a point was clicked, is not what is chosen now.
-    key = f"lab_rank_changes:{page}:{clicks}:{result.token}"
+    # A selection holds row numbers of one page, and a click in the chart replaces it: each needs its own key.
+    key = f"lab_ranks:{page}:{clicks}:{result.token}"
     st.dataframe(
         _frame(result, rows),
         key=key,
@@ -155,7 +144,7 @@ def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
             first = (page - 1) * _PAGE_ROWS + 1
             last = first + len(rows) - 1
             st.caption(
-                f"{number(first)}–{number(last)} of {number(len(order))} episodes, those that move most first",
+                f"{number(first)}–{number(last)} of {number(len(order))} episodes, largest changes first",
                 width="content",
             )
             st.space("stretch")
@@ -169,7 +158,7 @@ def _pick_row(key: str, ids: Sequence[str]) -> None:
 
 
 def _frame(result: Rescored, rows: Sequence[int]) -> Styler:
-    """Numbers, which the browser sorts as such, shown as everywhere else."""
+    """Keeps numbers as numbers, so that the browser sorts them; a Styler formats them."""
     episodes = [result.episodes[at] for at in rows]
     old, new = result.ranks_before[rows], result.ranks_after[rows]
     table = pd.DataFrame(
@@ -210,13 +199,17 @@ def _as_table(result: Rescored) -> Table:
     ]
 
 
-def _show_episode(result: Rescored, at: int, form: FormState) -> None:
+def _title(episode: PlayedEpisode) -> str:
+    n_achievements = plural(episode.n_achievements, "achievement")
+    return f"{episode_name(episode)} on {world_in_words(episode)}, {n_achievements}"
+
+
+def show_episode(result: Rescored, at: int, form: FormState) -> None:
+    """Shows the episode at this place of the scope: its change, and why."""
     episode = result.episodes[at]
-    with st.container(border=True, key="lab-mover"):
+    with st.container(border=True, key="lab-episode"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**The chosen episode**", width="content")
             st.page_link("pages/episode.py", label="Open it →", query_params={"id": episode.id}, width="content")
-        st.text(
-            f"{named(episode)} on {world_in_words(episode)}, {achievements_in_words(episode)}: {_change(result, at)}"
-        )
-        show_why(result, (at,), form, "mover")
+        st.text(f"{_title(episode)}: {_change(result, at)}")
+        show_why(result, (at,), form, "episode")

@@ -1,4 +1,4 @@
-"""One scoring held against another: computed once, and looked at from several sides."""
+"""Compares two scorings of the episodes in scope."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import streamlit as st
@@ -32,18 +33,17 @@ from pages.components.shared.state import store
 
 Floats = NDArray[np.float64]
 
-REWARDS = "reward configurations"
-"""What stands in `unlike` where they were paid differently in play."""
+REWARDS = "reward configurations"  # in `Rescored.different_settings` if the episodes had several
 
-_KEPT = "lab_rescored"
+_CACHED = "lab_rescored"
 _MAX_BREAKDOWNS = 8
 
 
 @dataclass
 class Rescored:
-    """What the episodes in scope earn under two configurations; `before.config` is None for what was paid in play.
+    """What the episodes in scope earn under two configurations; `before.config` is None for the rewards as played.
 
-    took_ms: how long the scoring under the second one took. unlike: sentences on what was not the same in play.
+    took_ms: duration of the second scoring. different_settings: such as "2 different limits"; empty if all are equal.
     """
 
     stored: StoredFacts
@@ -53,20 +53,18 @@ class Rescored:
     comparison: Comparison
     ranks_before: NDArray[np.int64]
     ranks_after: NDArray[np.int64]
-    unlike: tuple[str, ...]
-    _against: Swaps | None = None
+    different_settings: tuple[str, ...]
     _breakdowns: OrderedDict[tuple[str, str], tuple[RewardBreakdown, ...]] = field(
         default_factory=OrderedDict[tuple[str, str], tuple[RewardBreakdown, ...]]
     )
 
     @property
     def token(self) -> str:
-        """Another one wherever a list made from this may be another."""
+        """For widget keys: changes with the scope or a configuration."""
         return "-".join((str(id(self.stored)), *(str(part) for part in _hashes(self))))
 
     @property
     def episodes(self) -> tuple[PlayedEpisode, ...]:
-        """Those in scope."""
         return self.stored.episodes
 
     @property
@@ -77,39 +75,37 @@ class Rescored:
 
     @property
     def changes(self) -> Floats:
-        """How much each episode's return changes: float64 (E,)."""
+        """Change of each episode's return: float64 (E,)."""
         return self.after.returns - self.before.returns
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether every decision earns what it earned before."""
         return bool(np.all(is_equal(self.before.rewards, self.after.rewards)))
 
-    @property
+    @cached_property
     def against_achievements(self) -> Swaps:
-        """Pairs of the same world in which the one with fewer achievements earns more under the edited rewards."""
-        if self._against is None:
-            reached = np.array([episode.n_achievements for episode in self.episodes], np.float64)
-            self._against = swaps(self.episodes, reached, self.after.returns)
-        return self._against
+        """Pairs of the same world in which fewer achievements earn more under the edited configuration."""
+        n_achievements = np.array([episode.n_achievements for episode in self.episodes], np.float64)
+        return swaps(self.episodes, n_achievements, self.after.returns)
 
     def place_of(self, episode_id: str) -> int | None:
-        """Where an episode stands; None where it is not in scope."""
+        """The index in `episodes`; None if it is not in scope."""
         return next((at for at, episode in enumerate(self.episodes) if episode.id == episode_id), None)
 
     def responsible(self, at: int, most: int) -> tuple[int, ...]:
-        """The decisions of an episode that change most."""
+        """The decisions of an episode whose rewards change most."""
         return responsible(self.stored.columns, at, self.before, self.after, most)
 
     def n_changed(self, at: int) -> int:
-        """How many of its decisions earn something else."""
-        its = self.stored.columns.decisions_of(at)
-        return int(np.sum(~is_equal(self.before.rewards[its], self.after.rewards[its])))
+        """How many decisions of the episode change their reward."""
+        own = self.stored.columns.decisions_of(at)
+        return int(np.sum(~is_equal(self.before.rewards[own], self.after.rewards[own])))
 
     def parts_before(self, at: int) -> tuple[RewardBreakdown, ...]:
-        """What each decision earned before, in parts. Raises StoreError.
+        """The reward components of each decision before. Raises StoreError.
 
-        Of what was paid in play: as its configuration gives it, and as it was logged where that is something else.
+        As played, they are computed from its configuration; if they do not add up to the logged rewards, the logged
+        components are returned.
         """
         if self.before.config is not None:
             return self._parts(at, self.before.config)
@@ -121,7 +117,7 @@ class Rescored:
         return tuple(decision.reward for decision in store().episodes.load(self.episodes[at].id).decisions)
 
     def parts_after(self, at: int) -> tuple[RewardBreakdown, ...]:
-        """What each decision earns under the edited configuration, in parts."""
+        """The reward components of each decision under the edited configuration."""
         return self._parts(at, self.config)
 
     def _parts(self, at: int, config: RewardConfig) -> tuple[RewardBreakdown, ...]:
@@ -134,21 +130,22 @@ class Rescored:
         return self._breakdowns[key]
 
 
-def rescored(stored: StoredFacts, config: RewardConfig, compared_with: RewardConfig | None) -> Rescored:
-    """The two scorings, made anew only where the episodes or one of the configurations is another."""
-    kept: Rescored | None = st.session_state.get(_KEPT)
+def rescored(stored: Stored, config: RewardConfig, compared_with: RewardConfig | None) -> Rescored:
+    """Cached for the session; only what depends on a change is computed again."""
+    last: Rescored | None = st.session_state.get(_CACHED)
+    if last is not None and last.stored is not stored:
+        last = None
     wanted = config.config_hash, compared_with.config_hash if compared_with else None
-    if kept is not None and kept.stored is stored and _hashes(kept) == wanted:
-        return kept
-    is_same_scope = kept is not None and kept.stored is stored
-    if kept is not None and is_same_scope and _hashes(kept)[1] == wanted[1]:
-        before = kept.before
+    if last and _hashes(last) == wanted:
+        return last
+    if last and _hashes(last)[1] == wanted[1]:
+        before = last.before
     else:
         before = as_played(stored.columns) if compared_with is None else score(stored.columns, compared_with)
     started = time.perf_counter()
     after = score(stored.columns, config)
     took_ms = (time.perf_counter() - started) * 1000
-    fresh = Rescored(
+    result = Rescored(
         stored,
         before,
         after,
@@ -156,33 +153,29 @@ def rescored(stored: StoredFacts, config: RewardConfig, compared_with: RewardCon
         compare(stored.episodes, before.returns, after.returns),
         ranks(before.returns),
         ranks(after.returns),
-        kept.unlike if kept is not None and is_same_scope else _unlike(stored.episodes),
+        last.different_settings if last else _different_settings(stored.episodes),
     )
-    if kept is not None and is_same_scope:
-        fresh._breakdowns = kept._breakdowns
-    st.session_state[_KEPT] = fresh
-    return fresh
+    if last:
+        result._breakdowns = last._breakdowns
+    st.session_state[_CACHED] = result
+    return result
 
 
-def is_slow(stored: StoredFacts, config: RewardConfig) -> bool:
-    """Whether its strategy scores only decision by decision."""
+def is_slow(stored: Stored, config: RewardConfig) -> bool:
+    """Whether the strategy scores decision by decision, not all decisions as one array."""
     first = stored.only([episode.id for episode in stored.episodes[:1]])
     return RewardShaper(config).base_values(first.columns) is None
 
 
-def _unlike(episodes: Sequence[PlayedEpisode]) -> tuple[str, ...]:
-    """What makes their returns hard to compare; nothing where they were played alike."""
-    said: list[str] = []
-    for values, what in (
+def _different_settings(episodes: Sequence[PlayedEpisode]) -> tuple[str, ...]:
+    settings = (
         ({episode.config_hash for episode in episodes}, REWARDS),
         ({episode.limits for episode in episodes}, "limits"),
-        ({episode.env for episode in episodes}, "measures of the world"),
-        ({episode.max_actions_per_call for episode in episodes}, "numbers of actions kept of a call"),
-    ):
-        if len(values) > 1:
-            said.append(f"{len(values):,} different {what}")
-    return tuple(said)
+        ({episode.env for episode in episodes}, "world sizes"),
+        ({episode.max_actions_per_call for episode in episodes}, "limits of actions per call"),
+    )
+    return tuple(f"{len(values):,} different {what}" for values, what in settings if len(values) > 1)
 
 
-def _hashes(kept: Rescored) -> tuple[str, str | None]:
-    return kept.config.config_hash, kept.before.config.config_hash if kept.before.config else None
+def _hashes(result: Rescored) -> tuple[str, str | None]:
+    return result.config.config_hash, result.before.config.config_hash if result.before.config else None

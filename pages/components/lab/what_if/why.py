@@ -1,4 +1,4 @@
-"""Why returns change: what each component pays in one or two episodes, and the decisions that change most."""
+"""Why returns change: what each component pays in one or two episodes, and the decisions with the largest changes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.errors import CraftscopeError
+from core.text import plural
 from pages.components import charts
 from pages.components.charts.download import Download, Table, file_name
-from pages.components.lab.shared.lab_text import (
-    achievements_in_words,
-    change_in_words,
-    from_to,
-    id_of,
-    named,
-    policy_of,
-)
+from pages.components.lab.shared.lab_text import change_in_words, episode_name, from_to, id_of, policy_of
 from pages.components.lab.what_if.charts import PaidEpisode, largest_parts, paid_parts, part_label, part_totals
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.rewards.form import can_set_weight, cell_in_words, set_weight, weight_of
@@ -27,18 +21,18 @@ from pages.components.text.format import number, signed, words
 _MAX_DECISIONS = 6
 _MAX_WEIGHTS = 3
 _MAX_LINE_LENGTH = 200
-_LONGEST = 20_000  # decisions of an episode whose parts are added up at each edit: a tenth of a second each 4,000
+_MAX_EPISODE_DECISIONS = 20_000  # adding up the components takes 0.1 s for 4,000 decisions, at each edit
 
 
 def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str) -> None:
-    """For one episode, or two side by side. form: the one whose weights can be changed here too."""
-    if any(result.episodes[at].n_decisions > _LONGEST for at in places):
-        st.info(f"Episodes of more than {number(_LONGEST)} decisions are not taken apart here.")
+    """Explains the changes of one episode, or of two side by side. form: its weights can be edited here."""
+    if any(result.episodes[at].n_decisions > _MAX_EPISODE_DECISIONS for at in places):
+        st.info(f"No details for episodes of more than {number(_MAX_EPISODE_DECISIONS)} decisions.")
         return
     try:
         paid = [_paid(result, at) for at in places]
     except CraftscopeError as error:
-        st.error("Cannot read its reward in parts.")
+        st.error("Cannot read the reward components.")
         st.text(safe_text(str(error), 500))
         return
     alt = "; ".join(episode.title.replace("\n", ", ") for episode in paid)
@@ -55,14 +49,14 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
     for column, at in zip(st.columns(len(places), gap="medium"), places, strict=True):
         with column:
             if len(places) > 1:
-                st.text(f"{named(result.episodes[at])}: {_change(result, at)}")
+                st.text(f"{episode_name(result.episodes[at])}: {_change(result, at)}")
             _list_decisions(result, at)
 
 
 def _paid(result: Rescored, at: int) -> PaidEpisode:
     episode = result.episodes[at]
     returns = from_to(result.before.returns[at], result.after.returns[at])
-    title = f"{policy_of(episode)}\n{achievements_in_words(episode)}\n{returns}"
+    title = f"{policy_of(episode)}\n{plural(episode.n_achievements, 'achievement')}\n{returns}"
     return PaidEpisode(title, part_totals(result.parts_before(at)), part_totals(result.parts_after(at)))
 
 
@@ -72,7 +66,7 @@ def _change(result: Rescored, at: int) -> str:
 
 
 def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormState) -> None:
-    """The numbers behind what pays most, to be changed right here."""
+    """Shows number fields for the weights of the components that pay most."""
     keys = [
         (kind, name)
         for kind, name in largest_parts(paid, most=20)
@@ -80,12 +74,12 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
     ][:_MAX_WEIGHTS]
     if not keys:
         return
-    st.caption("The largest contributions and their weights. These are cells of the tables: edit them here or there.")
+    st.caption("Weights of the largest contributions, as in the tables. Edit them here or there.")
     with st.container(key="lab-weights"):
         for column, (kind, name) in zip(st.columns(_MAX_WEIGHTS), keys, strict=False):
             value = float(weight_of(result.config, kind, name))
-            # The page holds nothing for such a field but what is typed into it: it begins with the table's value and
-            # is another field once that changes. One that comes back after it was away shows the table's value too.
+            # The table holds the value. The field starts with it, and gets a new key when it changes, so that it never
+            # shows an outdated value.
             field = form.key(f"pays_{kind}_{name}_{form.get(_edits_of(kind, name), 0)}_{value!r}")
             form.put(field_of(kind, name), field)
             column.number_input(
@@ -99,11 +93,13 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
             )
 
 
-def set_from_field(form: FormState, kind: str, name: str, field: str, began_with: float) -> None:
-    """Take over what was typed. A browser that has not heard yet that a field is gone reports what that held once more,
-    with whatever is edited next: this must not undo the edit, nor put another table in the place of the edited one."""
+def set_from_field(form: FormState, kind: str, name: str, field: str, initial: float) -> None:
+    """Writes the typed weight into the table.
+
+    With the next edit, a browser may report the value of a replaced field once more. That must not undo the edit.
+    """
     value = st.session_state.get(field)
-    if form.get(field_of(kind, name)) != field or value == began_with:
+    if form.get(field_of(kind, name)) != field or value == initial:
         return
     form.put(_edits_of(kind, name), form.get(_edits_of(kind, name), 0) + 1)
     if value is not None:
@@ -111,12 +107,12 @@ def set_from_field(form: FormState, kind: str, name: str, field: str, began_with
 
 
 def field_of(kind: str, name: str) -> str:
-    """Where it stands which field that is at present."""
+    """The form key that holds the widget key of the current field."""
     return f"field_of_{kind}_{name}"
 
 
 def _edits_of(kind: str, name: str) -> str:
-    """Where it is counted how often that field was typed into: what it held then is never held again."""
+    """The form key that counts edits, so that each edit gives the field a new widget key."""
     return f"edits_of_{kind}_{name}"
 
 
@@ -124,7 +120,7 @@ def _list_decisions(result: Rescored, at: int) -> None:
     episode = result.episodes[at]
     places = result.responsible(at, _MAX_DECISIONS)
     if not places:
-        st.caption("None of its decisions change.")
+        st.caption("No decision changes.")
         return
     first = result.stored.columns.decisions_of(at).start
     before, after = result.parts_before(at), result.parts_after(at)
@@ -145,11 +141,11 @@ def _list_decisions(result: Rescored, at: int) -> None:
                 st.caption(escape(one_line(line, _MAX_LINE_LENGTH)))
     more = result.n_changed(at) - len(places)
     if more > 0:
-        st.caption(f"… and {number(more)} more that change less")
+        st.caption(f"… and {number(more)} more with smaller changes")
 
 
 def _table(result: Rescored, places: Sequence[int], paid: Sequence[PaidEpisode]) -> Table:
-    """What the chart shows and, as rows of a spreadsheet go their own ways, in each of them whose it is."""
+    """The data of the chart; each row names its episode, because users sort and split spreadsheets."""
     heading = ("episode", "policy", "seed", "kind", "component", "paid before", "pays now", "decisions")
     rows: list[tuple[str | float | int, ...]] = [heading]
     for at, parts in zip(places, paid, strict=True):
