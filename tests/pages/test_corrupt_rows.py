@@ -182,6 +182,6 @@ def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceSt
 def test_the_comparison_names_whose_they_are(idle: TraceStore):
     record_changes(idle, "honest01", HONEST, minutes=1)
     at = opened("lab", view="Policies")
-    sentence = "1 episode by 1 policy. Of all that is stored, 2 made no decision and are left out: 2 of random"
+    sentence = "1 episode by 1 policy. 2 episodes without decisions left out: 2 of random"
     assert sentence in said(at)
     idle.close()

@@ -140,7 +140,7 @@ def test_the_decisions_that_change_are_named_with_their_parts_and_a_link_to_thei
     assert ("Decision 1, step 2 →", "id=farmed01&step=2&tab=Ledger") in links
     assert ("Decision 2, step 3 →", "id=honest01&step=3&tab=Ledger") in links
     assert "farmer farmed01: −6.12 in 22 of 22 decisions" in said(at)
-    assert "… and 16 more that change less" in said(at)
+    assert "… and 16 more with smaller changes" in said(at)
 
 
 def test_the_edit_is_undone_with_one_click(pair: TraceStore):
@@ -272,7 +272,7 @@ def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
         run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
         store.runs.create(replace(run, name=f"Lab example: {player}"))
     at = opened()
-    assert "Playing the example: 0 of 4 episodes are over" in said(at)
+    assert "Playing the example: 0 of 4 episodes finished" in said(at)
     assert "No two episodes here" not in said(at)
     assert "lab_example_pairs" not in {b.key for b in at.button}
 

@@ -29,7 +29,7 @@ _SHOWN: Final = "lab_audit_shown"
 _CHOSEN: Final = "lab_audit_episode"
 
 
-def show_audit(stored: Stored) -> None:
+def show_audit(stored: StoredFacts) -> None:
     with st.container(key="lab-scope", horizontal=True, vertical_alignment="top"):
         scope = scope_picker(stored)
     chosen = episodes_in(scope, stored)
@@ -42,7 +42,7 @@ def show_audit(stored: Stored) -> None:
 # ---------------------------------------------------------------------------------------------- configurations
 
 
-def _show_configs(chosen: Stored, limits: AuditThresholds) -> None:
+def _show_configs(chosen: StoredFacts, limits: AuditThresholds) -> None:
     """The alerts of each reward configuration of these episodes, newest first."""
     st.subheader("Reward configurations", anchor=False)
     names = _names_of_configs()
@@ -87,7 +87,7 @@ def _no_span(span: Span, label: str, key: str) -> None:
 # ----------------------------------------------------------------------------------------------------- episodes
 
 
-def _show_episodes(chosen: Stored, limits: AuditThresholds) -> None:
+def _show_episodes(chosen: StoredFacts, limits: AuditThresholds) -> None:
     st.subheader("Episodes", anchor=False)
     newest = chosen.episodes[::-1]
     count = min(st.session_state.get(_SHOWN, _PAGE_SIZE), len(newest))

@@ -1,4 +1,4 @@
-"""The figures that compare policies by what they achieve and by what paid for it."""
+"""Charts that compare policies by achievements and by reward components."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import plotly.graph_objects as go
 
 from core.analysis.statistics import ComponentPay, Estimate, PublishedRow, Summary
 from core.env.rules import ACHIEVEMENTS
+from core.text import plural
 from core.types import RewardComponent
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
-from pages.components.lab.policies.policies_text import counted, percent, with_interval
+from pages.components.lab.policies.policies_text import percent, with_interval
 from pages.components.lab.shared.policy_colours import policy_colour, policy_shape, published_mark
 from pages.components.text.escape import one_line
 from pages.components.text.format import signed, words
 from pages.components.text.sentences import component_label
 
-MAX_POLICIES = 8
-"""As many policies are drawn where each has a mark in every row; all stand in the table."""
-
+MAX_POLICIES = 8  # in charts with a mark of each policy in every row; the table has all
 MAX_COMPONENTS = 48
 
 _MAX_LEGEND_ENTRIES = 10
@@ -28,14 +27,13 @@ _MAX_NAME_LENGTH = 60
 _ROW_PX = 30
 _THIN_ROW_PX = 25
 _SMALL_PX = 8
-_LINE_PX = 8  # between marks of a row where many may stand at the same number
-_BESIDE = 0.56  # of a row's height: how far the marks of several policies in it are apart in all
+_LINE_PX = 8  # between marks of a row that may have equal values
+_SPREAD = 0.56  # part of a row's height over which the marks of all policies are spread
 
-ABOVE_PX = 30
-"""Of a chart without a legend: room for its buttons."""
+ABOVE_PX = 30  # for the download buttons of a chart without a legend
 
 Panel = tuple[str, str]
-"""The names of an x axis: in a trace and in the layout."""
+"""The name of an x axis in a trace, and in the layout."""
 
 Component = tuple[str, str]
 """Kind and name."""
@@ -47,23 +45,23 @@ RIGHT: Panel = ("x2", "xaxis2")
 def scores(
     summaries: Mapping[str, Summary], places: Mapping[str, int], published: Sequence[PublishedRow], theme: Theme
 ) -> go.Figure:
-    """Crafter score and achievements, a row for each policy, and below them, on a ground of their own, those published.
+    """Crafter score and achievements: a row for each policy, and below them, on grey, for each published result.
 
-    summaries: from top to bottom. places: of every policy, as it is coloured.
+    summaries: from top to bottom. places: see `policy_places`.
     """
     n = len(summaries)
     below = [n + 0.6 + place for place in range(len(published))]
     traces: list[dict[str, Any]] = []
     for row, (policy, summary) in enumerate(summaries.items()):
-        for axis, estimate, said, unit in (
+        for axis, estimate, text, unit in (
             (LEFT, summary.score, f"Crafter score {summary.score.value:.1f}%", "%"),
             (RIGHT, summary.achievements, f"{summary.achievements.value:.1f} achievements in the mean episode", ""),
         ):
             interval = with_interval(estimate, summary.n_seeds, unit=unit)
-            hover = f"<b>{inert(policy)}</b>: {said}<br>{interval}, {counted(summary.n_episodes, 'episode')}"
+            hover = f"<b>{inert(policy)}</b>: {text}<br>{interval}, {plural(summary.n_episodes, 'episode')}"
             traces.append(_dot([estimate], [row], axis, policy, places[policy], theme, [hover]) | {"showlegend": False})
     for place, its in enumerate(published):
-        said = f"<b>{inert(its.label)}</b>, published: {{}}<br>{counted(its.episodes, 'episode')}; another protocol"
+        hover = f"<b>{inert(its.label)}</b>, published: {{}}<br>{plural(its.episodes, 'episode')}; another protocol"
         values = (
             (LEFT, its.score, f"Crafter score {its.score or 0:.1f}%"),
             (RIGHT, its.progress * len(ACHIEVEMENTS), f"{its.progress * len(ACHIEVEMENTS):.1f} achievements"),
@@ -71,7 +69,7 @@ def scores(
         for (axis, _), value, text in values:
             if value is not None:
                 mark = published_mark(place, theme)
-                traces.append(_mark(axis, value, below[place], mark, said.format(text)))
+                traces.append(_mark(axis, value, below[place], mark, hover.format(text)))
     last = below[-1] + 0.6 if published else n - 0.4
     highest = [summary.score.high or summary.score.value for summary in summaries.values()]
     highest += [its.score for its in published if its.score is not None]
@@ -83,8 +81,10 @@ def scores(
         x={"title": {"text": "Crafter score, %"}, "range": [0, 1.08 * max([1.0, *highest])], "domain": [0, 0.48]},
         y=_rows([*range(n), *below], labels, last) | {"range": [last, -1.0 if published else -0.6]},
         xaxis2=second_axis(theme, f"achievements of {len(ACHIEVEMENTS)}, mean of an episode", [0, len(ACHIEVEMENTS)]),
-        shapes=[_ground(n - 0.2, last, theme)] if published else [],
-        annotations=[_aside("published", n - 0.2, theme), _aside("stored here", -1.0, theme)] if published else [],
+        shapes=[_background(n - 0.2, last, theme)] if published else [],
+        annotations=[_side_note("published", n - 0.2, theme), _side_note("stored here", -1.0, theme)]
+        if published
+        else [],
         margin={"l": 4, "r": 12, "t": ABOVE_PX, "b": 4},
     )
 
@@ -92,8 +92,7 @@ def scores(
 def success_rates(
     summaries: Mapping[str, Summary], places: Mapping[str, int], published: Sequence[PublishedRow], theme: Theme
 ) -> go.Figure:
-    """A row for each achievement, the one that is unlocked most often on top; in it a line of its own for the mark of
-    each policy, and below them for each published result."""
+    """A row for each achievement, the most often unlocked on top, with the marks of policies and published results."""
     means = [sum(summary.success[place].value for summary in summaries.values()) for place in range(len(ACHIEVEMENTS))]
     rows = sorted(range(len(ACHIEVEMENTS)), key=lambda place: -means[place])
     traces: list[dict[str, Any]] = []
@@ -114,7 +113,7 @@ def success_rates(
                 "marker": published_mark(place, theme) | {"size": _SMALL_PX},
                 "hovertext": [
                     f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(its.label)} (published) in "
-                    f"{percent(rates.get(ACHIEVEMENTS[at], 0.0), 1)} of {counted(its.episodes, 'episode')}"
+                    f"{percent(rates.get(ACHIEVEMENTS[at], 0.0), 1)} of {plural(its.episodes, 'episode')}"
                     for at in rows
                 ],
                 "hovertemplate": "%{hovertext}<extra></extra>",
@@ -123,7 +122,7 @@ def success_rates(
     for offset, (policy, summary) in zip(offsets, summaries.items(), strict=False):
         hovers = [
             f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(policy)} in {summary.n_successes[at]:,} of "
-            f"{counted(summary.n_episodes, 'episode')} ({percent(summary.success[at].value)})<br>"
+            f"{plural(summary.n_episodes, 'episode')} ({percent(summary.success[at].value)})<br>"
             f"{with_interval(summary.success[at], summary.n_seeds, 0, 100, '%')}"
             for at in rows
         ]
@@ -141,9 +140,9 @@ def success_rates(
 
 
 def component_bars(pays: Mapping[str, Sequence[ComponentPay]], as_shares: bool, theme: Theme) -> go.Figure:
-    """What each component paid, a bar for each group: stacked means of an episode, or shares of all that was paid.
+    """What each component paid, a stacked bar for each group: means of an episode, or shares of the total paid.
 
-    Components of a kind stand together. A bar's part that has room bears its name; the legend has the largest.
+    Components are sorted by kind. The legend lists only the largest.
     """
     groups = list(pays)
     weight = _weights(pays)
@@ -165,7 +164,7 @@ def component_bars(pays: Mapping[str, Sequence[ComponentPay]], as_shares: bool, 
         values = [sum(_bar(part, as_shares) for part in others[group]) for group in groups]
         hovers = [f"<b>{len(others[group])} others</b> together<br>{inert(group)}" for group in groups]
         traces.append(_bars(values, "others", COLOURS["axis"].on(theme), hovers, theme))
-    unit = "share of all that was paid, %" if as_shares else "shaped reward, mean of an episode"
+    unit = "share of the total paid, %" if as_shares else "shaped reward, mean of an episode"
     return styled(
         traces,
         theme,
@@ -185,9 +184,9 @@ def dots_by_group(
     title: str,
     theme: Theme,
 ) -> go.Figure:
-    """A row for each group, a mark in it for each policy that is in it. estimates: group -> policy -> (it, hover).
+    """A row for each group, with a mark for each policy. estimates: group -> policy -> (estimate, hover text).
 
-    policies: from top to bottom in each row. places: of every policy, as it is coloured.
+    policies: from top to bottom in each row. places: see `policy_places`.
     """
     groups = list(estimates)
     traces: list[dict[str, Any]] = []
@@ -209,12 +208,12 @@ def dots_by_group(
 
 
 def component_name(kind: str, name: str) -> str:
-    """As the reward tab calls it, short."""
+    """The label of a component, as on the episode page, cut."""
     return one_line(component_label(RewardComponent(kind, name, 0.0, 0.0, 0.0)), _MAX_NAME_LENGTH)
 
 
 def second_axis(theme: Theme, title: str, limits: Sequence[float] | None = None) -> dict[str, Any]:
-    """The horizontal axis of a panel to the right, in the style of the first."""
+    """The x axis of the right panel, in the style of the left one."""
     text = COLOURS["text"].on(theme)
     return {
         "title": {"text": title, "font": {"size": 12, "color": text}},
@@ -228,9 +227,6 @@ def second_axis(theme: Theme, title: str, limits: Sequence[float] | None = None)
     }
 
 
-# ------------------------------------------------------------------------------------------------------- parts
-
-
 def _dot(
     estimates: Sequence[Estimate],
     rows: Sequence[float],
@@ -240,12 +236,12 @@ def _dot(
     theme: Theme,
     hovers: Sequence[str],
 ) -> dict[str, Any]:
-    """One policy's marks, with lines to both ends of their intervals."""
+    """The marks of one policy, with their intervals as error bars."""
     colour = policy_colour(place, theme)
     return {
         "type": "scatter",
         "mode": "markers",
-        "cliponaxis": False,  # marks at 0 are whole
+        "cliponaxis": False,  # otherwise marks at 0 are cut in half
         "name": inert(policy),
         "xaxis": axis[0],
         "x": [estimate.value for estimate in estimates],
@@ -309,7 +305,7 @@ def _bar(part: ComponentPay, as_shares: bool) -> float:
 
 def _paid_in_words(part: ComponentPay) -> str:
     mean, total = signed(part.mean), signed(part.total)
-    return f"{mean} in the mean episode, {percent(part.share)} of all that was paid, {total} in all"
+    return f"{mean} in the mean episode, {percent(part.share)} of the total paid, {total} in total"
 
 
 def _part(parts: Sequence[ComponentPay], component: Component) -> ComponentPay | None:
@@ -317,7 +313,7 @@ def _part(parts: Sequence[ComponentPay], component: Component) -> ComponentPay |
 
 
 def _weights(pays: Mapping[str, Sequence[ComponentPay]]) -> dict[Component, float]:
-    """For each component the largest share that it has anywhere."""
+    """For each component its largest share in any group."""
     weight: dict[Component, float] = {}
     for part in (part for parts in pays.values() for part in parts):
         weight[part.kind, part.name] = max(weight.get((part.kind, part.name), 0.0), part.share)
@@ -325,7 +321,7 @@ def _weights(pays: Mapping[str, Sequence[ComponentPay]]) -> dict[Component, floa
 
 
 def _in_order(weight: Mapping[Component, float]) -> tuple[list[Component], set[Component]]:
-    """Components kind by kind, what weighs most first, and those that are too many."""
+    """Returns the components to show, by kind and largest first; and the rest."""
     of_kind: dict[str, float] = {}
     for (kind, _), share in weight.items():
         of_kind[kind] = of_kind.get(kind, 0.0) + share
@@ -335,7 +331,7 @@ def _in_order(weight: Mapping[Component, float]) -> tuple[list[Component], set[C
 
 
 def _rows(places: Sequence[float], labels: Sequence[str], last: float) -> dict[str, Any]:
-    """A vertical axis that counts rows from the top."""
+    """A y axis with row 0 on top."""
     return {
         "tickvals": list(places),
         "ticktext": list(labels),
@@ -347,11 +343,11 @@ def _rows(places: Sequence[float], labels: Sequence[str], last: float) -> dict[s
 
 
 def _offsets(n: int) -> list[float]:
-    """Where the marks of n policies stand in a row, from its middle."""
-    return [0.0] if n == 1 else [_BESIDE * (place / (n - 1) - 0.5) for place in range(n)]
+    """Vertical offsets of n marks from the middle of their row."""
+    return [0.0] if n == 1 else [_SPREAD * (place / (n - 1) - 0.5) for place in range(n)]
 
 
-def _ground(top: float, bottom: float, theme: Theme) -> dict[str, Any]:
+def _background(top: float, bottom: float, theme: Theme) -> dict[str, Any]:
     return {
         "type": "rect",
         "xref": "paper",
@@ -366,7 +362,7 @@ def _ground(top: float, bottom: float, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _aside(text: str, row: float, theme: Theme) -> dict[str, Any]:
+def _note(text: str, row: float, theme: Theme) -> dict[str, Any]:
     return {
         "xref": "paper",
         "x": 1,

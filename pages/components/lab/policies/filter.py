@@ -1,4 +1,4 @@
-"""Which episodes are compared, and as whose: filters in the URL, one policy for each row and colour."""
+"""The filters of the Policies view, kept in the URL, and the policy that each episode counts for."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _MAX_LISTED = 8
 
 @dataclass(frozen=True)
 class Chosen:
-    """The episodes that the filters let through.
+    """The episodes that match the filters.
 
-    key: names this choice; the same key, the same choice. rows: int64 (E,), their places in `Stored.episodes`.
-    policies: who played each of them, side by side with `rows`. places: of every policy, as it is coloured.
+    key: a cache key of this choice. rows: int64 (E,), indices into `Stored.episodes`. policies: the policy of each
+    row. places: of every policy, see `policy_places`.
     """
 
     key: str
@@ -46,22 +46,22 @@ class Chosen:
     places: Mapping[str, int]
 
     def by_policy(self) -> dict[str, Rows]:
-        """Every policy that has episodes, with their places, in order."""
+        """Policy -> its rows, for policies with episodes."""
         rows: dict[str, list[int]] = {policy: [] for policy in self.places}
         for row, policy in zip(self.rows.tolist(), self.policies, strict=True):
             rows[policy].append(row)
-        return {policy: np.array(its, np.int64) for policy, its in rows.items() if its}
+        return {policy: np.array(own, np.int64) for policy, own in rows.items() if own}
 
 
 def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
-    """Draw the filters; what they let through. What cannot be used is said and left out, and the others apply.
+    """Draws the filters and returns the matching episodes. Invalid filters are reported and ignored.
 
-    stored_key: names these episodes.
+    stored_key: a cache key of `episodes`.
     """
     names = policy_names(episodes)
     known = tuple(sorted(set(names)))
     runs = _run_labels(episodes)
-    _say_what_is_ignored(known, tuple(runs.values()))  # before the widgets: they take such values out of the URL
+    _report_ignored(known, tuple(runs.values()))  # before the widgets, which remove such values from the URL
     with st.container(border=True):
         left, middle, right = st.columns([1.4, 1, 1.6], vertical_alignment="bottom")
         policies = left.multiselect("Policies", known, key=POLICIES_KEY, bind="query-params", placeholder="All")
@@ -80,11 +80,11 @@ def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
             seeds = frozenset(parse_seeds(typed, _MAX_SEEDS)) if typed and typed.strip() else seeds
         except InvalidInput as error:
             reason = str(error)
-            st.error(f"The seeds filter is left out, because {escape(reason[:1].lower() + reason[1:])}")
-        rows = _let_through(episodes, names, policies, seeds, chosen_runs)
+            st.error(f"Seeds filter ignored: {escape(reason[:1].lower() + reason[1:])}")
+        rows = _matching(episodes, names, policies, seeds, chosen_runs)
         policies = [names[row] for row in rows]
         parts = (stored_key, sorted(policies), sorted(seeds), sorted(chosen_runs))
-        settings = _varying_settings(_name_of(*parts), [episodes[row] for row in rows], policies)
+        settings = _varying_settings(_cache_key(*parts), [episodes[row] for row in rows], policies)
         split = False
         if settings or st.session_state.get(SPLIT_KEY):
             split = st.toggle(
@@ -98,17 +98,15 @@ def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
     places = policy_places(known)
     if split:
         places = _split(places, names, rows, policies)
-    return Chosen(_name_of(*parts, split), rows, tuple(policies), places)
+    return Chosen(_cache_key(*parts, split), rows, tuple(policies), places)
 
 
 def clear_filters() -> None:
-    """Bound widgets own their part of the URL, so it empties with them."""
     for key, value in ((POLICIES_KEY, []), (SEEDS_KEY, ""), (RUNS_KEY, [])):
         st.session_state[key] = value
 
 
 def only_seeds(seeds: Sequence[int]) -> None:
-    """Let the seeds filter hold these."""
     st.session_state[SEEDS_KEY] = seeds_text(seeds)
 
 
@@ -121,11 +119,11 @@ def _split(places: Mapping[str, int], names: Sequence[str], rows: Rows, policies
     return first | policy_places((policy for its in variants.values() for policy in its[1:]), first)
 
 
-def _name_of(*parts: object) -> str:
+def _cache_key(*parts: object) -> str:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
-def _let_through(
+def _matching(
     episodes: Sequence[PlayedEpisode],
     names: Sequence[str],
     policies: Sequence[str],
@@ -146,15 +144,15 @@ def _let_through(
 
 
 def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
-    """The newest runs of these episodes, newest first, each with what the filter calls it."""
+    """Run id -> label, for the newest runs of these episodes, newest first."""
     present = dict.fromkeys(episode.run_id for episode in reversed(episodes))
     try:
-        named = {run.id: run.name for run in store().runs.newest(_MAX_RUNS).rows}
-    except StoreError:  # their ids name them too
-        named = {}
+        names = {run.id: run.name for run in store().runs.newest(_MAX_RUNS).rows}
+    except StoreError:  # show ids instead
+        names = {}
     labels: dict[str, str] = {}
     for run in list(present)[:_MAX_RUNS]:
-        name = one_line(named.get(run, ""), _MAX_NAME_LENGTH)
+        name = one_line(names.get(run, ""), _MAX_NAME_LENGTH)
         labels[run] = distinct(f"{name} ({short_id(run)})" if name else f"Run {short_id(run)}", labels.values())
     return labels
 
@@ -163,7 +161,7 @@ def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
 def _varying_settings(
     key: str, _episodes: Sequence[PlayedEpisode], _policies: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Kept, because a setting may be a prompt of any length. key: names the choice."""
+    """Cached, because a setting may be a prompt of any length."""
     return varying_settings(_episodes, _policies)
 
 
@@ -185,13 +183,13 @@ def _with_settings(
     return result
 
 
-def _say_what_is_ignored(policies: Sequence[str], runs: Sequence[str]) -> None:
-    ignored = [*_not_among(POLICIES_KEY, "policy", policies), *_not_among(RUNS_KEY, "run", runs)]
+def _report_ignored(policies: Sequence[str], runs: Sequence[str]) -> None:
+    ignored = [*_unknown(POLICIES_KEY, "policy", policies), *_unknown(RUNS_KEY, "run", runs)]
     if ignored:
         st.warning(escape(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
 
 
-def _not_among(key: str, what: str, accepted: Sequence[str]) -> list[str]:
+def _unknown(key: str, what: str, accepted: Sequence[str]) -> list[str]:
     return [
         f'{what} "{one_line(given, _MAX_NAME_LENGTH)}" ({_accepted(given, accepted)})'
         for given in st.query_params.get_all(key)

@@ -1,7 +1,6 @@
-"""The numbers behind the charts, computed once for each choice of episodes and kept.
+"""The numbers behind the charts, cached by the choice of episodes: finished episodes do not change.
 
-An episode that is over does not change any more, so a choice of ids decides all of them. What is marked with `_` is not
-looked at by the cache: `key` names it.
+Streamlit leaves arguments with a leading `_` out of the cache key; `key` stands for them.
 """
 
 from __future__ import annotations
@@ -48,15 +47,14 @@ from core.types import Difficulty, RewardConfig
 from pages.components.lab.policies.policies_text import MIN_SEEDS
 from pages.components.shared.state import store
 
-ALL_TOGETHER = ""
-"""Stands for all policies where numbers are given for each of them."""
+ALL_TOGETHER = ""  # the key of all policies together, beside those of each
 
 _MAX_CONFIGS = 200
-_FRESH_S = 20  # how long a seed that somebody describes elsewhere may still be called unknown
+_FRESH_S = 20  # how long a world that another session rates may still count as not rated
 
 
 def key_of(stored: StoredFacts) -> str:
-    """Names these episodes of this store."""
+    """A cache key of these episodes of this store."""
     text = "\n".join((store().url, *(episode.id for episode in stored.episodes)))
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
@@ -69,12 +67,11 @@ def sample(key: str, _stored: StoredFacts) -> Sample:
 
 @st.cache_data(max_entries=32, show_spinner="Bootstrapping the intervals…")
 def summaries(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, Summary]:
-    """Each policy's, without intervals where its seeds are too few for them."""
-    return {policy: _without_noise(summarise(_sample.at(rows))) for policy, rows in _policies.items()}
+    """Policies with too few seeds have no intervals."""
+    return {policy: _drop_rough_intervals(summarise(_sample.at(rows))) for policy, rows in _policies.items()}
 
 
-def _without_noise(found: Summary) -> Summary:
-    """Resampling one or two seeds shows nothing but those."""
+def _drop_rough_intervals(found: Summary) -> Summary:
     if found.n_seeds >= MIN_SEEDS:
         return found
     return replace(
@@ -92,13 +89,12 @@ def _without_noise(found: Summary) -> Summary:
 def unfairness(
     key: str, _episodes: Sequence[PlayedEpisode], _policies: Sequence[str]
 ) -> tuple[tuple[Difference, ...], SeedOverlap]:
-    """What differs between the episodes of a choice."""
     return differences(_episodes, _policies), seed_overlap(_episodes, _policies)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def distributions(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, tuple[Distribution, ...]]:
-    """For each policy how its shaped returns, and how its environment returns are spread."""
+    """Policy -> the distributions of its shaped and of its environment returns."""
     return {
         policy: (distribution(_sample.shaped_returns[rows]), distribution(_sample.env_returns[rows]))
         for policy, rows in _policies.items()
@@ -107,7 +103,7 @@ def distributions(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> d
 
 @st.cache_data(max_entries=32, show_spinner="Bootstrapping the intervals…")
 def correlations(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, RankCorrelation]:
-    """Shaped return against achievements: of all together, then of each policy."""
+    """Shaped return and achievements: of all together, then of each policy."""
     groups = {ALL_TOGETHER: np.concatenate(list(_policies.values())), **_policies}
     found = {
         policy: rank_correlation(
@@ -115,14 +111,12 @@ def correlations(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> di
         )
         for policy, rows in groups.items()
     }
-    return {
-        policy: its if its.n_seeds >= MIN_SEEDS else replace(its, low=None, high=None) for policy, its in found.items()
-    }
+    return {policy: of if of.n_seeds >= MIN_SEEDS else replace(of, low=None, high=None) for policy, of in found.items()}
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading unlock times…")
 def unlocks(key: str, _stored: StoredFacts) -> Floats:
-    """The steps of all stored episodes' first unlocks. Raises StoreError."""
+    """The step of each first unlock: float64 (E, A), NaN without one. Raises StoreError."""
     ids = [episode.id for episode in _stored.episodes]
     return unlock_table(ids, store().episodes.unlock_steps(ids), ACHIEVEMENTS)
 
@@ -134,7 +128,7 @@ def times(key: str, _table: Floats, _policies: Mapping[str, Rows]) -> dict[str, 
 
 
 def curves(place: int, table: Floats, its: Sample, policies: Mapping[str, Rows]) -> dict[str, UnlockCurve]:
-    """How the achievement at this place comes with the steps, for each policy. Quick."""
+    """Policy -> the curve of the achievement at this place. Fast enough without a cache."""
     return {
         policy: unlock_curve(table[rows, place], its.n_steps[rows], its.has_died[rows])
         for policy, rows in policies.items()
@@ -143,7 +137,7 @@ def curves(place: int, table: Floats, its: Sample, policies: Mapping[str, Rows])
 
 @st.cache_data(max_entries=4, show_spinner="Adding up the reward components…")
 def components(key: str, _stored: StoredFacts, _configs: Mapping[str, RewardConfig]) -> ComponentTable:
-    """What each component paid in all stored episodes, lambda included."""
+    """What each component paid in each stored episode, lambda included."""
     facts = _stored.columns.episodes
     return component_table(
         facts, [_scale(episode, its, _configs) for episode, its in zip(_stored.episodes, facts, strict=True)]
@@ -151,22 +145,19 @@ def components(key: str, _stored: StoredFacts, _configs: Mapping[str, RewardConf
 
 
 def _scale(episode: PlayedEpisode, facts: EpisodeFacts, known: Mapping[str, RewardConfig]) -> float:
-    """The lambda of an episode: of its configuration, or what brings its parts to its return."""
+    """The lambda of an episode: from its configuration if known, else its return over the sum of its components."""
     if episode.config_hash in known:
         return known[episode.config_hash].effective_lambda
-    given = sum(part.value for part in facts.components if part.value > 0)
-    taken = -sum(part.value for part in facts.components if part.value < 0)
-    # Where as much was taken as given, what is left of both is rounding, and says nothing of lambda.
-    is_rounding = bool(is_equal(np.array([given]), np.array([taken]))[0])
-    return 1.0 if is_rounding else episode.shaped_return / (given - taken)
+    positive = sum(part.value for part in facts.components if part.value > 0)
+    negative = -sum(part.value for part in facts.components if part.value < 0)
+    # If they cancel out, their difference is a rounding error and must not be divided by.
+    cancel_out = bool(is_equal(np.array([positive]), np.array([negative]))[0])
+    return 1.0 if cancel_out else episode.shaped_return / (positive - negative)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def configs(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[str, RewardConfig]:
-    """The reward configurations that these episodes were played under, by their hash; at most so many of them.
-
-    One whose episodes are gone meanwhile is left out.
-    """
+    """Hash -> reward configuration, at most `_MAX_CONFIGS`. One whose episode was just deleted is left out."""
     example = {episode.config_hash: episode.id for episode in _episodes}
     found: dict[str, RewardConfig] = {}
     for config_hash, episode_id in list(example.items())[:_MAX_CONFIGS]:
@@ -179,10 +170,9 @@ def configs(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[str, RewardCon
 
 @st.cache_data(max_entries=8, ttl=_FRESH_S, show_spinner=False)
 def difficulties(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[World, Difficulty]:
-    """How hard the worlds of these episodes are, as far as they are described. Raises StoreError."""
+    """The difficulty of the worlds that are rated. Raises StoreError."""
     return known_difficulties(store(), {world_of(episode) for episode in _episodes})
 
 
 def world_of(episode: PlayedEpisode) -> World:
-    """The world that it was played in."""
     return episode.seed, episode.world_episode, episode.env

@@ -1,6 +1,6 @@
-"""What the comparison says in words: numbers with their intervals, and what makes a comparison unfair.
+"""Texts of the Policies view: numbers with their intervals, and what makes a comparison unfair.
 
-Plain text, with names from traces in it: show it with `st.text`, or escaped.
+Plain text that contains names from traces: show it with `st.text`, or escaped.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from core.analysis.statistics import (
     Summary,
 )
 from core.rewards import STRATEGIES
+from core.text import plural
 from core.types import RewardConfig
 from pages.components.text.escape import one_line
 from pages.components.text.format import number, short_id, signed, words
 from pages.components.text.sentences import lambda_text
 
-MIN_SEEDS = 3
-"""With fewer there is no interval."""
+MIN_SEEDS = 3  # for an interval
 
-HOW_INTERVALS_ARE_MADE = (
+INTERVALS_HELP = (
     f"Intervals: {CONFIDENCE:.0%}, bootstrap over seeds ({RESAMPLES:,} resamples of whole seeds with their episodes, "
     "bias corrected and accelerated). One or two seeds have no interval; below ten they are rough."
 )
-HOW_THE_SCORE_IS_MADE = (
+SCORE_HELP = (
     "Crafter score: exp(mean of ln(1 + success rate in %)) − 1 over the achievements (Hafner 2022). Few episodes score "
-    "too low, since what none of them happened to unlock counts 0: compare rows with about as many episodes."
+    "too low, since an achievement that none of them unlocked counts 0: compare rows with similar numbers of episodes."
 )
 
 _MAX_VALUES = 4
@@ -44,22 +44,17 @@ _MAX_POLICIES = 6
 _MAX_VALUE_LENGTH = 60
 _FEW_SEEDS = 10
 _EFFECTS = {
-    REWARD: "Shaped returns under different ones cannot be compared; everything else can.",
+    REWARD: "Shaped returns of different configurations cannot be compared; everything else can.",
     "step limit": "More steps leave more time to unlock.",
     "decision limit": "More decisions leave more time to unlock.",
-    "operation limit": "It may end an episode before its steps are used.",
-    "given ops": "They end an episode before its steps are used.",
-    "time limit": "It may end an episode before its steps are used.",
-    "actions a call may hold": "It decides how many steps a decision may take.",
-    "world's area": "It is another world for the same seed.",
-    "view": "It decides how far the character sees.",
+    "operation limit": "It may end an episode before its step limit.",
+    "given ops": "They end an episode before its step limit.",
+    "time limit": "It may end an episode before its step limit.",
+    "actions a call may hold": "It limits the steps of a decision.",
+    "world's area": "The size changes the world of each seed.",
+    "view": "It limits how far the character sees.",
     "world's length": "More steps leave more time to unlock.",
 }
-
-
-def counted(n: int, noun: str) -> str:
-    """`1 episode`, `1,200 episodes`."""
-    return f"{number(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -68,7 +63,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def interval_text(estimate: Estimate, digits: int = 1, factor: float = 1.0) -> str:
-    """`9.8 – 16.4`; `n/a` where there is none."""
+    """`9.8 – 16.4`; `n/a` without an interval."""
     if estimate.low is None or estimate.high is None:
         return "n/a"
     low, high = (number(factor * end, digits) for end in (estimate.low, estimate.high))
@@ -76,50 +71,48 @@ def interval_text(estimate: Estimate, digits: int = 1, factor: float = 1.0) -> s
 
 
 def with_interval(estimate: Estimate, n_seeds: int, digits: int = 1, factor: float = 1.0, unit: str = "") -> str:
-    """The interval as the end of a sentence, with what it was made from."""
+    """The interval and its number of seeds, as the end of a sentence."""
     interval = interval_text(estimate, digits, factor)
     if interval == "n/a":
-        return f"no interval: {counted(n_seeds, 'seed')}, and it takes {MIN_SEEDS}"
+        return f"no interval: {plural(n_seeds, 'seed')}, needs {MIN_SEEDS}"
     if estimate.low == estimate.high:
-        return f"the same on all {counted(n_seeds, 'seed')}, so resampling shows no spread"
+        return f"no spread: equal on all {plural(n_seeds, 'seed')}"
     rough = ", rough" if n_seeds < _FEW_SEEDS else ""
-    return f"{CONFIDENCE:.0%} interval {interval}{unit} over {counted(n_seeds, 'seed')}{rough}"
+    return f"{CONFIDENCE:.0%} interval {interval}{unit} over {plural(n_seeds, 'seed')}{rough}"
 
 
 def summary_sentence(policy: str, summary: Summary) -> str:
-    """One policy in a sentence."""
     return (
         f"{policy}: Crafter score {summary.score.value:.1f}%, achievements {summary.achievements.value:.1f}, "
         f"environment return {signed(summary.env_return.value)}, shaped return {signed(summary.shaped_return.value)} "
-        f"({counted(summary.n_episodes, 'episode')} on {counted(summary.n_seeds, 'seed')})"
+        f"({plural(summary.n_episodes, 'episode')} on {plural(summary.n_seeds, 'seed')})"
     )
 
 
-def without_decision_in_words(by_policy: Mapping[str, int]) -> str:
-    """Who is not among the compared though stored and over, as the end of a sentence; empty where nobody is."""
+def without_decision_text(by_policy: Mapping[str, int]) -> str:
+    """How many episodes without decisions are left out, as the end of a sentence; empty if none. by_policy: counts."""
     if not by_policy:
         return ""
-    n = sum(by_policy.values())
-    who = _listed([f"{number(its)} of {one_line(policy, _MAX_VALUE_LENGTH)}" for policy, its in by_policy.items()], 6)
-    return f". Of all that is stored, {number(n)} made no decision and {'is' if n == 1 else 'are'} left out: {who}"
+    policies = [f"{number(n)} of {one_line(policy, _MAX_VALUE_LENGTH)}" for policy, n in by_policy.items()]
+    total = plural(sum(by_policy.values()), "episode")
+    return f". {total} without decisions left out: {_listed(policies, _MAX_POLICIES)}"
 
 
 def unfair_title(found: Sequence[Difference], overlap: SeedOverlap) -> str:
-    """What differs, in a line; empty where nothing does."""
+    """What differs, in a line; empty if nothing does."""
     aspects = list(dict.fromkeys(difference.aspect for difference in found if difference.aspect != ENDED_EARLY))
     if len(overlap.seeds) > 1 and not overlap.is_the_same:
         aspects.append("seeds")
-    early = any(difference.aspect == ENDED_EARLY for difference in found)
-    if not aspects:
-        return "Some episodes were cut short." if early else ""
-    more = " Some episodes were cut short." if early else ""
-    return f"Different settings: {', '.join(aspects)}.{more}"
+    sentences = [f"Different settings: {', '.join(aspects)}."] if aspects else []
+    if any(difference.aspect == ENDED_EARLY for difference in found):
+        sentences.append("Some episodes were cut short.")
+    return " ".join(sentences)
 
 
 def unfair_sentences(
     found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]
 ) -> tuple[str, ...]:
-    """Everything that differs, each with who has what and what it means."""
+    """A sentence for each difference: which policies have which value, and what it means."""
     sentences = [_sentence(difference, configs) for difference in found]
     if len(overlap.seeds) > 1 and not overlap.is_the_same:
         counts = _listed([f"{policy} {len(seeds):,}" for policy, seeds in overlap.seeds.items()], _MAX_POLICIES)
@@ -129,22 +122,22 @@ def unfair_sentences(
 
 
 def correlation_sentence(who: str, found: RankCorrelation) -> str:
-    """Shaped return against achievements, as one sentence."""
-    played = f"{counted(found.n_episodes, 'episode')} on {counted(found.n_seeds, 'seed')}"
+    """The rank correlation of shaped return and achievements."""
+    sizes = f"{plural(found.n_episodes, 'episode')} on {plural(found.n_seeds, 'seed')}"
     if found.value is None:
-        return f"{who}: n/a, because {_NO_CORRELATION[found.problem or NoCorrelation.TOO_FEW]} ({played})."
+        return f"{who}: n/a, because {_NO_CORRELATION[found.problem or NoCorrelation.TOO_FEW]} ({sizes})."
     value = signed(found.value)
     if found.low is None or found.high is None:
-        why = "one or two seeds have no interval" if found.n_seeds < MIN_SEEDS else "the seeds alone show no interval"
-        return f"{who}: ρ = {value} ({why}; {played})."
+        why = "one or two seeds have no interval" if found.n_seeds < MIN_SEEDS else "no spread between seeds"
+        return f"{who}: ρ = {value} ({why}; {sizes})."
     rough = ", rough" if found.n_seeds < _FEW_SEEDS else ""
     return (
-        f"{who}: ρ = {value}, {CONFIDENCE:.0%} interval {signed(found.low)} to {signed(found.high)}{rough} ({played})."
+        f"{who}: ρ = {value}, {CONFIDENCE:.0%} interval {signed(found.low)} to {signed(found.high)}{rough} ({sizes})."
     )
 
 
 _NO_CORRELATION = {
-    NoCorrelation.TOO_FEW: "it takes three episodes or more",
+    NoCorrelation.TOO_FEW: "it needs three episodes",
     NoCorrelation.FIRST_IS_CONSTANT: "all its episodes have the same shaped return",
     NoCorrelation.SECOND_IS_CONSTANT: "all its episodes unlocked the same number of achievements",
 }
@@ -154,8 +147,8 @@ def _sentence(difference: Difference, configs: Mapping[str, RewardConfig]) -> st
     if difference.aspect == ENDED_EARLY:
         early = next(by for value, by in difference.values if value is True)
         return (
-            f"Cut short: {_policies(early)}. They failed, were stopped by a person, or their process ended; what they "
-            "might still have unlocked is missing."
+            f"Cut short: {_policies(early)}. They failed, were stopped, or their worker process died; later unlocks "
+            "are missing."
         )
     values = _listed(
         [f"{_value(difference.aspect, value, configs)} ({_policies(by)})" for value, by in difference.values],
@@ -163,23 +156,21 @@ def _sentence(difference: Difference, configs: Mapping[str, RewardConfig]) -> st
     )
     if difference.aspect == SETTINGS:
         policy = next(iter(difference.values[0][1]))
-        return f"Settings of {policy}: {values}. They are taken together here."
+        return f"Settings of {policy}: {values}. They are compared as one policy."
     return f"{difference.aspect.capitalize()}: {values}. {_EFFECTS[difference.aspect]}"
 
 
 def _value(aspect: str, value: Hashable, configs: Mapping[str, RewardConfig]) -> str:
-    plain_value: Any = value
+    typed: Any = value
     if aspect == REWARD:
         return config_name(str(value), configs)
     if aspect == SETTINGS:
-        return ", ".join(
-            f"{words(one_line(name, 30))} {one_line(text, _MAX_VALUE_LENGTH)}" for name, text in plain_value
-        )
-    if isinstance(plain_value, tuple):
-        return "×".join(str(part) for part in plain_value)
+        return ", ".join(f"{words(one_line(name, 30))} {one_line(text, _MAX_VALUE_LENGTH)}" for name, text in typed)
+    if isinstance(typed, tuple):
+        return "×".join(str(part) for part in typed)
     if aspect == "time limit":
-        return f"{plain_value:,g} s"
-    return "none" if plain_value is None else f"{plain_value:,}"
+        return f"{typed:,g} s"
+    return "none" if typed is None else f"{typed:,}"
 
 
 def config_name(config_hash: str, configs: Mapping[str, RewardConfig]) -> str:
@@ -195,7 +186,7 @@ def config_name(config_hash: str, configs: Mapping[str, RewardConfig]) -> str:
 
 
 def _policies(by: Mapping[str, int]) -> str:
-    return _listed([f"{policy} {counted(n, 'episode')}" for policy, n in by.items()], _MAX_POLICIES)
+    return _listed([f"{policy} {plural(n, 'episode')}" for policy, n in by.items()], _MAX_POLICIES)
 
 
 def _listed(parts: Sequence[str], most: int) -> str:

@@ -1,4 +1,4 @@
-"""The parts of the comparison, one at a time: achievements, rewards, difficulty, returns, unlock times, correlation."""
+"""The tabs of the Policies view."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError
 from core.facts import PlayedEpisode
 from core.store import World
+from core.text import plural
 from core.types import Difficulty, RewardConfig
 from pages.components import charts
 from pages.components.charts.download import Download, Table, chart_with_downloads, file_name
@@ -26,10 +27,9 @@ from pages.components.lab.policies import numbers
 from pages.components.lab.policies.charts import MAX_POLICIES, component_bars, dots_by_group, success_rates
 from pages.components.lab.policies.filter import Chosen
 from pages.components.lab.policies.policies_text import (
-    HOW_INTERVALS_ARE_MADE,
+    INTERVALS_HELP,
     config_name,
     correlation_sentence,
-    counted,
     with_interval,
 )
 from pages.components.lab.policies.spread_charts import (
@@ -49,26 +49,26 @@ AMOUNT_KEY = "across_amount"
 ACHIEVEMENT_KEY = "across_achievement"
 
 _BY = ("Policy", "Seed difficulty", "Both")
-_AMOUNTS = ("Mean of an episode", "Share of all that was paid")
-_UNKNOWN = "not rated"
-_GROUPS = (*(difficulty.value for difficulty in Difficulty), _UNKNOWN)
-_DESCRIBED_AT_ONCE = 24
-_WHAT_DIFFICULTY_IS = (
-    f"Difficulty is that of the start, by what stands within {RADIUS} cells of it: easy has 4 trees or more and no "
+_AMOUNTS = ("Mean of an episode", "Share of the total paid")
+_NOT_RATED = "not rated"
+_GROUPS = (*(difficulty.value for difficulty in Difficulty), _NOT_RATED)
+_RATED_AT_ONCE = 24
+_DIFFICULTY_HELP = (
+    f"Difficulty depends on what is within {RADIUS} cells of the start: easy has 4 trees or more and no "
     "zombie or skeleton, medium 2 trees or more and at most 2 of them, hard at most 5 of them, custom everything else."
 )
-_HOW_CURVES_ARE_MADE = (
-    "Cumulative incidence: an episode whose character died without it never unlocks it; one that reached a limit "
-    "or was stopped leaves the count at that step (it is censored)."
+_CURVES_HELP = (
+    "Cumulative incidence: a character that dies without the achievement never unlocks it; an episode that reaches a "
+    "limit or is stopped is not counted after that step (it is censored)."
 )
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What every section draws from.
+    """The data of all tabs.
 
-    stored, key: all finished episodes, and a key for caches. chosen: those that match the filters. sample: all of them
-    as arrays. policies, summaries: of the chosen, the highest score first. published: published rows to show beside.
+    stored, key, sample: all finished episodes, their cache key, and their numbers as arrays. chosen: those that match
+    the filters. policies, summaries: of the chosen, highest score first. published: the published rows to show.
     """
 
     stored: StoredFacts
@@ -83,18 +83,16 @@ class Compared:
 
     @property
     def drawn(self) -> dict[str, Rows]:
-        """The policies that charts have room for: those with the most episodes."""
+        """The policies shown in charts: those with the most episodes."""
         most = sorted(self.policies, key=lambda policy: -len(self.policies[policy]))[:MAX_POLICIES]
         return {policy: rows for policy, rows in self.policies.items() if policy in most}
 
     @property
     def episodes(self) -> list[PlayedEpisode]:
-        """The chosen ones."""
         return [self.stored.episodes[row] for row in self.chosen.rows]
 
 
 def show_achievements(its: Compared) -> None:
-    """How often each achievement is unlocked."""
     drawn = {policy: its.summaries[policy] for policy in its.drawn}
     _show(
         success_rates(drawn, its.chosen.places, its.published, its.theme),
@@ -102,12 +100,11 @@ def show_achievements(its: Compared) -> None:
         "The share of episodes that unlocked each achievement, for each policy",
         lambda: success_csv(its.summaries, its.published),
     )
-    _say_who_is_drawn(its)
-    st.caption(f"{HOW_INTERVALS_ARE_MADE} Hollow marks are published results, made under other protocols.")
+    _note_left_out(its)
+    st.caption(f"{INTERVALS_HELP} Hollow marks are published results, made under other protocols.")
 
 
 def show_rewards(its: Compared) -> None:
-    """What paid."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         by = st.segmented_control("By", _BY, default=_BY[0], required=True, key=BY_KEY, bind="query-params")
         amount = st.segmented_control(
@@ -117,9 +114,9 @@ def show_rewards(its: Compared) -> None:
     groups = _groups(its, str(by), known)
     table = numbers.components(f"{its.key}:{sorted(its.configs)}", its.stored, its.configs)
     pays = {group: component_pay(table, rows) for group, rows in groups.items()}
-    _say_which_configs(its)
+    _warn_of_mixed_configs(its)
     if not any(pays.values()):
-        st.info("The shaping paid nothing in these episodes, so there is nothing to split into parts.")
+        st.info("No reward components: the shaping paid nothing in these episodes.")
         return
     _show(
         component_bars(pays, amount == _AMOUNTS[1], its.theme),
@@ -128,24 +125,20 @@ def show_rewards(its: Compared) -> None:
         lambda: pay_csv(pays),
     )
     if by == _BY[0]:
-        _say_who_is_drawn(its)
+        _note_left_out(its)
     else:
-        _offer_descriptions(its, known)
-    st.caption(
-        "Shaped reward as it was paid when it was played, λ included. Shares are of all amounts that were paid; where "
-        "a component takes away, its amount counts without its sign."
-    )
+        _offer_rating(its, known)
+    st.caption("Shaped rewards as played, λ included. Shares are of the sum of all absolute amounts.")
     with st.expander("As a table"):
         show_pay(pays)
 
 
 def show_difficulty(its: Compared) -> None:
-    """How the start of a seed changes what is achieved and earned."""
     known = _difficulties(its)
     groups = _by_difficulty(its, known)
     rows = {(group, policy): rows for group, policies in groups.items() for policy, rows in policies.items()}
-    name = _digest(its.chosen.key, *(f"{group}:{policy}:{len(r)}:{r.sum()}" for (group, policy), r in rows.items()))
-    found = numbers.summaries(name, its.sample, {"\0".join(of): its_rows for of, its_rows in rows.items()})
+    key = _digest(its.chosen.key, *(f"{group}:{policy}:{len(r)}:{r.sum()}" for (group, policy), r in rows.items()))
+    found = numbers.summaries(key, its.sample, {"\0".join(of): its_rows for of, its_rows in rows.items()})
     summaries = {tuple(joined.split("\0")): summary for joined, summary in found.items()}
     labels = {group: _group_label(its, group, policies) for group, policies in groups.items()}
     left, right = st.columns(2)
@@ -167,13 +160,12 @@ def show_difficulty(its: Compared) -> None:
                 f"{title} by the difficulty of the seed",
                 lambda: _difficulty_csv(summaries),
             )
-    _offer_descriptions(its, known)
-    _say_who_is_drawn(its)
-    st.caption(escape(f"{_WHAT_DIFFICULTY_IS} {HOW_INTERVALS_ARE_MADE}"))
+    _offer_rating(its, known)
+    _note_left_out(its)
+    st.caption(escape(f"{_DIFFICULTY_HELP} {INTERVALS_HELP}"))
 
 
 def show_returns(its: Compared) -> None:
-    """How both returns are spread."""
     drawn = its.drawn
     spreads = numbers.distributions(its.chosen.key, its.sample, its.policies)
     figure = returns(its.sample, its.stored.episodes, drawn, spreads, its.chosen.places, its.theme)
@@ -184,18 +176,17 @@ def show_returns(its: Compared) -> None:
         lambda: _episodes_csv(its),
     )
     _show_picked(its, picked)
-    _say_who_is_drawn(its)
+    _note_left_out(its)
     thin = any(len(rows) > MAX_POINTS for rows in drawn.values())
     points = f"At most {MAX_POINTS} episodes of a policy are drawn, evenly by their return. " if thin else ""
     st.caption(
         f"{points}The bar below the points is the middle half of all episodes, the mark in it their median. The two "
-        "returns are different things on different scales."
+        "returns are on different scales."
     )
-    _say_which_configs(its)
+    _warn_of_mixed_configs(its)
 
 
 def show_unlock_times(its: Compared) -> None:
-    """When achievements come."""
     table = numbers.unlocks(its.key, its.stored)
     drawn = its.drawn
     times = numbers.times(its.chosen.key, table, its.policies)
@@ -208,16 +199,15 @@ def show_unlock_times(its: Compared) -> None:
             lambda: _times_csv(its, table),
         )
         st.caption(
-            "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. The "
-            "paler a mark, the fewer did."
+            "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. Paler "
+            "marks: fewer episodes reached it."
         )
     with right:
         _show_curves(its, table, drawn)
-    _say_who_is_drawn(its)
+    _note_left_out(its)
 
 
 def show_association(its: Compared) -> None:
-    """Whether the shaped return follows the achievements."""
     found = numbers.correlations(its.chosen.key, its.sample, its.policies)
     figure = return_against_achievements(its.sample, its.stored.episodes, its.drawn, its.chosen.places, its.theme)
     picked = _show_points(
@@ -236,19 +226,16 @@ def show_association(its: Compared) -> None:
             st.text(correlation_sentence(policy, found[policy]))
         others = [policy for policy in its.policies if policy not in drawn]
         if others:
-            with st.expander(f"The {len(others)} others"):
+            with st.expander(f"{len(others)} more policies"):
                 for policy in others:
                     st.text(correlation_sentence(policy, found[policy]))
         st.caption(
-            "1: the more achievements, the higher the shaped return, always; 0: no such order; −1: the other way. "
-            "All together may differ from each policy alone, where policies differ. Interval: 95%, percentiles of a "
-            "bootstrap over seeds. Points of the same number are scattered a little, so that all are seen."
+            "1: more achievements always have a higher shaped return; 0: no order; −1: the reverse. All policies "
+            "together may differ from each policy alone. Interval: 95%, percentiles of a bootstrap over seeds. Points with "
+            "equal numbers are scattered a little, so that all are visible."
         )
-    _say_who_is_drawn(its)
-    _say_which_configs(its)
-
-
-# -------------------------------------------------------------------------------------------------- difficulty
+    _note_left_out(its)
+    _warn_of_mixed_configs(its)
 
 
 def _difficulties(its: Compared) -> dict[World, Difficulty]:
@@ -257,11 +244,11 @@ def _difficulties(its: Compared) -> dict[World, Difficulty]:
 
 def _group_of(episode: PlayedEpisode, known: Mapping[World, Difficulty]) -> str:
     difficulty = known.get(numbers.world_of(episode))
-    return _UNKNOWN if difficulty is None else difficulty.value
+    return _NOT_RATED if difficulty is None else difficulty.value
 
 
 def _by_difficulty(its: Compared, known: Mapping[World, Difficulty]) -> dict[str, dict[str, Rows]]:
-    """Difficulty -> policy -> rows, without what is empty."""
+    """Difficulty -> policy -> rows, without empty groups."""
     groups: dict[str, dict[str, list[int]]] = {group: {} for group in _GROUPS}
     for policy, rows in its.drawn.items():
         for row in rows:
@@ -276,51 +263,44 @@ def _by_difficulty(its: Compared, known: Mapping[World, Difficulty]) -> dict[str
 
 def _group_label(its: Compared, group: str, policies: Mapping[str, Rows]) -> str:
     rows = np.concatenate(list(policies.values()))
-    return f"{group}<br>{counted(len(np.unique(its.sample.seeds[rows])), 'seed')}, {counted(len(rows), 'episode')}"
+    return f"{group}<br>{plural(len(np.unique(its.sample.seeds[rows])), 'seed')}, {plural(len(rows), 'episode')}"
 
 
 def _dot(policy: str, estimate: Estimate, summary: Summary) -> tuple[Estimate, str]:
     return estimate, (
         f"<b>{inert(policy)}</b>: {signed(estimate.value)}<br>{with_interval(estimate, summary.n_seeds, 2)}, "
-        f"{counted(summary.n_episodes, 'episode')}"
+        f"{plural(summary.n_episodes, 'episode')}"
     )
 
 
-def _offer_descriptions(its: Compared, known: Mapping[World, Difficulty]) -> None:
-    """A seed's difficulty takes a look at its world, which is made once and kept."""
+def _offer_rating(its: Compared, known: Mapping[World, Difficulty]) -> None:
     missing = sorted({numbers.world_of(e) for e in its.episodes} - known.keys(), key=lambda world: world[:2])
     if not missing:
         return
-    n = min(len(missing), _DESCRIBED_AT_ONCE)
+    n = min(len(missing), _RATED_AT_ONCE)
     with st.container(horizontal=True, vertical_alignment="center"):
-        seeds = (
-            f"{counted(len(missing), 'world')} of these seeds {'is' if len(missing) == 1 else 'are'} not described yet."
-        )
-        st.markdown(seeds, width="content")
-        some = "it" if len(missing) == 1 else f"all {n}" if n == len(missing) else f"the first {n}"
-        clicked = st.button(f"Describe {some}", key="across_describe", disabled=store().read_only)
+        st.markdown(f"Worlds without a difficulty rating: {len(missing):,}", width="content")
+        which = "it" if len(missing) == 1 else f"all {n}" if n == len(missing) else f"the first {n}"
+        clicked = st.button(f"Rate {which}", key="across_describe", disabled=store().read_only)
     if clicked:
-        _describe(missing[:n])
+        _rate(missing[:n])
         numbers.difficulties.clear()
         st.rerun()
 
 
-def _describe(worlds: Sequence[World]) -> None:
-    bar = st.progress(0.0, "Making worlds…")
-    for number, (seed, world_episode, env) in enumerate(worlds, start=1):
+def _rate(worlds: Sequence[World]) -> None:
+    bar = st.progress(0.0, "Rating worlds…")
+    for done, (seed, world_episode, env) in enumerate(worlds, start=1):
         try:
             list(describe_seeds(store(), [seed], world_episode=world_episode, env=env))
         except CraftscopeError as error:
-            st.error(escape(f"Seed {seed} cannot be described: {error}"))
+            st.error(escape(f"Cannot rate seed {seed}: {error}"))
             st.stop()
-        bar.progress(number / len(worlds), f"Made {number} of {len(worlds)} worlds")
-
-
-# ----------------------------------------------------------------------------------------------------- rewards
+        bar.progress(done / len(worlds), f"Rated {done} of {len(worlds)} worlds")
 
 
 def _groups(its: Compared, by: str, known: Mapping[World, Difficulty]) -> dict[str, Rows]:
-    """The bars: for each policy, for each difficulty, or for each of both."""
+    """Label of a bar -> its rows: by policy, by difficulty, or by both."""
     if by == _BY[0]:
         return {_sized(policy, rows): rows for policy, rows in its.drawn.items()}
     found = _by_difficulty(its, known)
@@ -335,30 +315,24 @@ def _groups(its: Compared, by: str, known: Mapping[World, Difficulty]) -> dict[s
 
 
 def _sized(name: str, rows: Rows) -> str:
-    return f"{name} ({counted(len(rows), 'episode')})"
+    return f"{name} ({plural(len(rows), 'episode')})"
 
 
-def _say_which_configs(its: Compared) -> None:
-    """Rewards under different configurations are in different units."""
+def _warn_of_mixed_configs(its: Compared) -> None:
     hashes = list(dict.fromkeys(episode.config_hash for episode in its.episodes))
     if len(hashes) > 1:
-        named = ", ".join(config_name(name, its.configs) for name in hashes[:3])
+        names = ", ".join(config_name(name, its.configs) for name in hashes[:3])
         more = f" and {len(hashes) - 3} more" if len(hashes) > 3 else ""
-        st.caption(
-            escape(f"Mixed here: rewards of {len(hashes)} configurations ({named}{more}), which cannot be compared.")
-        )
-
-
-# ------------------------------------------------------------------------------------------------ unlock times
+        st.caption(escape(f"Mixed: rewards of {len(hashes)} configurations ({names}{more}), which cannot be compared."))
 
 
 def _show_curves(its: Compared, table: Floats, drawn: Mapping[str, Rows]) -> None:
     success = its.sample.unlocked[its.chosen.rows].mean(axis=0)
-    telling = int(np.argmin(np.abs(success - 0.5)))  # neither always nor never
+    default = int(np.argmin(np.abs(success - 0.5)))  # unlocked in about half of the episodes
     if ACHIEVEMENT_KEY not in st.session_state and ACHIEVEMENT_KEY not in st.query_params:
-        st.session_state[ACHIEVEMENT_KEY] = ACHIEVEMENTS[telling]
+        st.session_state[ACHIEVEMENT_KEY] = ACHIEVEMENTS[default]
     name = st.selectbox("Achievement", ACHIEVEMENTS, key=ACHIEVEMENT_KEY, bind="query-params", format_func=words)
-    place = ACHIEVEMENTS.index(name) if name in ACHIEVEMENTS else telling
+    place = ACHIEVEMENTS.index(name) if name in ACHIEVEMENTS else default
     found = numbers.curves(place, table, its.sample, drawn)
     sizes = {policy: len(rows) for policy, rows in drawn.items()}
     _show(
@@ -370,19 +344,16 @@ def _show_curves(its: Compared, table: Floats, drawn: Mapping[str, Rows]) -> Non
             *((who, int(s), float(p)) for who, c in found.items() for s, p in zip(c.steps, c.shares, strict=True)),
         ],
     )
-    st.caption(_HOW_CURVES_ARE_MADE)
-
-
-# ------------------------------------------------------------------------------------------------------- parts
+    st.caption(_CURVES_HELP)
 
 
 def _show(figure: go.Figure, name: str, alt: str, table: Callable[[], Table]) -> None:
-    charts.show(figure, key=f"across-{name}", alt=alt, download=Download(file_name("across", name), table))
+    charts.show(figure, key=f"across-{name}", alt=alt, download=Download(file_name("policies", name), table))
 
 
 def _show_points(figure: go.Figure, name: str, alt: str, table: Callable[[], Table]) -> str | None:
-    """A chart whose points are episodes; the id of the one that is picked."""
-    download = Download(file_name("across", name.split("-")[0]), table)
+    """Shows a chart whose points are episodes. Returns the id of the clicked one."""
+    download = Download(file_name("policies", name.split("-")[0]), table)
     key = f"across-{name}"
     with chart_with_downloads(key, download):
         event = st.plotly_chart(
@@ -400,7 +371,7 @@ def _show_points(figure: go.Figure, name: str, alt: str, table: Callable[[], Tab
 
 
 def _show_picked(its: Compared, episode_id: str | None) -> None:
-    """The way to the episode whose point is picked. One height, so that nothing moves when one is."""
+    """A link to the clicked episode, or a hint of the same height, so that a click moves nothing."""
     picked = next((e for e in its.stored.episodes if e.id == episode_id), None) if episode_id else None
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="across-picked"):
         if picked is None:
@@ -413,13 +384,13 @@ def _show_picked(its: Compared, episode_id: str | None) -> None:
             width="content",
         )
         st.text(
-            f"{one_line(picked.policy, 40)} on seed {picked.seed}: {counted(picked.n_achievements, 'achievement')}, "
+            f"{one_line(picked.policy, 40)} on seed {picked.seed}: {plural(picked.n_achievements, 'achievement')}, "
             f"shaped return {signed(picked.shaped_return)}, environment return {signed(picked.env_return)}, "
-            f"{counted(picked.n_steps, 'step')}"
+            f"{plural(picked.n_steps, 'step')}"
         )
 
 
-def _say_who_is_drawn(its: Compared) -> None:
+def _note_left_out(its: Compared) -> None:
     if len(its.policies) > MAX_POLICIES:
         st.caption(
             f"Showing the {MAX_POLICIES} policies with the most episodes; the table above has all {len(its.policies)}."

@@ -1,4 +1,4 @@
-"""The figures of single episodes and of time: how returns are spread, when unlocks come, what goes with what."""
+"""Charts of single episodes and of unlock times."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 from core.analysis.statistics import Distribution, Floats, Rows, Sample, UnlockCurve, UnlockTime
 from core.env.rules import ACHIEVEMENTS
 from core.facts import PlayedEpisode
+from core.text import plural
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
 from pages.components.lab.policies.charts import ABOVE_PX, second_axis
-from pages.components.lab.policies.policies_text import counted, percent
+from pages.components.lab.policies.policies_text import percent
 from pages.components.lab.shared.policy_colours import policy_colour, policy_shape
 from pages.components.text.format import number, short_id, signed, words
 
-MAX_POINTS = 300
-"""As many episodes of a policy are drawn; every number is made from all of them."""
+MAX_POINTS = 300  # episodes drawn of a policy; numbers are computed from all
 
-_GOLDEN = 0.618034  # multiples of it spread evenly between 0 and 1, whatever their number
-_STRIP = 0.5  # of a row's height, over which its points are scattered
-_APART = 0.4  # of an achievement, over which points of the same number are scattered
+_GOLDEN = 0.618034  # the fractions of its multiples spread evenly over 0 to 1
+_STRIP = 0.5  # part of a row's height over which its points are scattered
+_APART = 0.4  # part of an achievement over which points with equal numbers are scattered
 _FAINTEST = 0.25
 _FEW_POINTS = 100
 
 
 def thinned(values: Floats, rows: Rows, most: int = MAX_POINTS) -> Rows:
-    """At most so many of the rows, evenly by their value, so that the extremes and the shape stay."""
+    """At most so many rows, evenly picked by their value, so that extremes and shape stay."""
     if len(rows) <= most:
         return rows
     in_order = rows[np.argsort(values[rows], kind="stable")]
@@ -44,7 +44,7 @@ def returns(
     places: Mapping[str, int],
     theme: Theme,
 ) -> go.Figure:
-    """Each episode as a point, a row for each policy; the shaped and the environment return in panels of their own."""
+    """Each episode as a point, a row for each policy; shaped returns on the left, environment returns on the right."""
     traces: list[dict[str, Any]] = []
     for row, (policy, rows) in enumerate(policies.items()):
         place = places[policy]
@@ -74,7 +74,7 @@ def returns(
 
 
 def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], places: Mapping[str, int], theme: Theme) -> go.Figure:
-    """When each achievement comes, the earliest on top: a line over the middle half, a mark at the median."""
+    """The step of each first unlock, the earliest on top: a line over the middle half, a mark at the median."""
     reached = [
         at for at in range(len(ACHIEVEMENTS)) if any(of_policy[at].median is not None for of_policy in times.values())
     ]
@@ -108,11 +108,11 @@ def unlock_curves(
     places: Mapping[str, int],
     theme: Theme,
 ) -> go.Figure:
-    """The share of episodes that have unlocked it by each step. sizes: how many episodes each policy has."""
+    """The share of episodes that have unlocked it by each step. sizes: number of episodes of each policy."""
     traces: list[dict[str, Any]] = []
     for policy, curve in curves.items():
         colour = policy_colour(places[policy], theme)
-        steps, shares = _few(curve.steps, curve.shares)
+        steps, shares = _thinned_curve(curve.steps, curve.shares)
         traces.append(
             {
                 "type": "scatter",
@@ -122,7 +122,7 @@ def unlock_curves(
                 "y": (100 * shares).tolist(),
                 "line": {"color": colour, "width": 2, "shape": "hv"},
                 "hovertemplate": f"<b>{inert(policy)}</b>: by step %{{x:,}}, %{{y:.0f}}% of "
-                f"{counted(sizes[policy], 'episode')} have unlocked {words(achievement)}<extra></extra>",
+                f"{plural(sizes[policy], 'episode')} have unlocked {words(achievement)}<extra></extra>",
             }
         )
     return styled(
@@ -141,7 +141,6 @@ def return_against_achievements(
     places: Mapping[str, int],
     theme: Theme,
 ) -> go.Figure:
-    """Each episode as a point: what the shaping paid, and what was achieved."""
     most = max(1, MAX_POINTS * 4 // max(len(policies), 1))
     traces: list[dict[str, Any]] = []
     for policy, rows in policies.items():
@@ -164,9 +163,6 @@ def return_against_achievements(
     )
 
 
-# ------------------------------------------------------------------------------------------------------- parts
-
-
 def _points(
     axis: str,
     values: Floats,
@@ -176,7 +172,7 @@ def _points(
     place: int,
     theme: Theme,
 ) -> dict[str, Any]:
-    """Episodes that can be clicked: each carries its id."""
+    """Clickable points; `customdata` holds the episode id."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -204,23 +200,23 @@ def _episode_in_words(episode: PlayedEpisode, policy: str) -> str:
     return (
         f"<b>{inert(policy)}</b> on seed {episode.seed}, episode {inert(short_id(episode.id))}<br>"
         f"shaped return {signed(episode.shaped_return)}, environment return {signed(episode.env_return)}<br>"
-        f"{counted(episode.n_achievements, 'achievement')} in {counted(episode.n_steps, 'step')}"
+        f"{plural(episode.n_achievements, 'achievement')} in {plural(episode.n_steps, 'step')}"
     )
 
 
 def _quartiles(axis: str, row: int, spread: Distribution, who: str, theme: Theme) -> list[dict[str, Any]]:
     """The middle half as a bar below the points, with the median and the mean in it."""
     ink = COLOURS["ink"].on(theme)
-    says = (
+    hover = (
         f"{who}<br>median {signed(spread.median)}, middle half {signed(spread.lower)} to {signed(spread.upper)}<br>"
         f"mean {signed(spread.mean)}, standard deviation {number(spread.deviation, 2)}, "
-        f"{counted(spread.n, 'episode')}"
+        f"{plural(spread.n, 'episode')}"
     )
     common = {
         "type": "scatter",
         "xaxis": axis,
         "showlegend": False,
-        "hovertext": says,
+        "hovertext": hover,
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
     at = row + 0.36
@@ -269,9 +265,9 @@ def _time_marks(
             "width": 0,
         },
         "hovertext": [
-            f"<b>{words(name)}</b>: {inert(policy)} at step {number(time.median or 0)} in the median, half of them "
+            f"<b>{words(name)}</b>: {inert(policy)} at median step {number(time.median or 0)}, half of them "
             f"between {number(time.lower or 0)} and {number(time.upper or 0)}<br>reached in {time.n_reached:,} of "
-            f"{counted(time.n_episodes, 'episode')} ({percent(time.share)})"
+            f"{plural(time.n_episodes, 'episode')} ({percent(time.share)})"
             for _, time, name in known
         ],
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -279,7 +275,7 @@ def _time_marks(
 
 
 def _legend_entry(policy: str, place: int, theme: Theme) -> dict[str, Any]:
-    """A mark of full strength: a trace's own entry takes the strength of its first point."""
+    """An opaque legend mark: by default it takes the opacity of the first point."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -291,12 +287,11 @@ def _legend_entry(policy: str, place: int, theme: Theme) -> dict[str, Any]:
 
 
 def _scattered(rows: Rows, over: float) -> Floats:
-    """A small shift for each episode, the same each time, so that equal points do not hide each other."""
+    """A small fixed shift for each row, so that equal points do not hide each other."""
     return np.asarray(over * ((rows * _GOLDEN) % 1.0 - 0.5), np.float64)
 
 
-def _few(steps: NDArray[np.int64], shares: Floats, most: int = 400) -> tuple[NDArray[np.int64], Floats]:
-    """A stair with at most so many points."""
+def _thinned_curve(steps: NDArray[np.int64], shares: Floats, most: int = 400) -> tuple[NDArray[np.int64], Floats]:
     if len(steps) <= most:
         return steps, shares
     kept = np.unique(np.linspace(0, len(steps) - 1, most).round().astype(np.int64))

@@ -1,4 +1,4 @@
-"""The tables of the comparison: what is stored here, and beside it what others have published."""
+"""Tables and CSV data of the Policies view: stored policies and published results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ROW_PX = 33
 _MAX_ROWS_IN_FULL = 14
 _SHORT_LIMITS = ("step limit", "world's length")
 
-_WHAT_PROGRESS_IS = (
-    f"How many of the {len(ACHIEVEMENTS)} achievements the mean episode unlocks: {len(ACHIEVEMENTS) // 2} of them are "
-    "50%. All count alike, while the Crafter score counts what is rarely unlocked for more."
+_PROGRESS_HELP = (
+    f"Mean share of the {len(ACHIEVEMENTS)} achievements unlocked in an episode. All count the same, while the Crafter "
+    "score gives rare ones more weight."
 )
 
 _COLUMNS = {
-    "who": st.column_config.TextColumn("Stored here", width=160),
+    "who": st.column_config.TextColumn("StoredFacts here", width=160),
     "episodes": st.column_config.NumberColumn("Episodes", width=74, alignment="right"),
     "seeds": st.column_config.NumberColumn("Seeds", width=56, alignment="right"),
     "score": st.column_config.NumberColumn("Crafter score, %", width=108, alignment="right"),
@@ -35,7 +35,7 @@ _COLUMNS = {
         "Progress, %",
         width=88,
         alignment="right",
-        help=_WHAT_PROGRESS_IS,
+        help=_PROGRESS_HELP,
     ),
     "progress_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
     "env_return": st.column_config.NumberColumn(
@@ -54,7 +54,7 @@ _PUBLISHED_COLUMNS = {
             ("episodes", "Episodes", 78, None),
             ("score", "Crafter score, %", 118, None),
             ("deviation", "± deviation", 108, "Standard deviation of the score between runs"),
-            ("progress", "Progress, %", 96, _WHAT_PROGRESS_IS),
+            ("progress", "Progress, %", 96, _PROGRESS_HELP),
             ("error", "± error", 108, "Standard error of the progress over episodes"),
             ("env_return", "Env return", 90, "Crafter's own rewards, mean of an episode"),
             ("steps", "Steps", 70, "Mean of an episode"),
@@ -64,7 +64,6 @@ _PUBLISHED_COLUMNS = {
 
 
 def show_stored(summaries: Mapping[str, Summary]) -> None:
-    """A row for each policy."""
     rows = [
         {
             "who": policy,
@@ -92,7 +91,7 @@ def show_stored(summaries: Mapping[str, Summary]) -> None:
 
 
 def show_published(rows: Sequence[PublishedRow], limits: Sequence[int]) -> None:
-    """A row for each published result, and how each was played. limits: the steps that stored episodes may have."""
+    """limits: the step limits of the stored episodes."""
     table = pd.DataFrame(
         [
             {
@@ -120,7 +119,7 @@ def show_published(rows: Sequence[PublishedRow], limits: Sequence[int]) -> None:
     least, most = min(limits), max(limits)
     here = f"up to {number(most)}" if least == most else f"limits from {number(least)} to {number(most)}"
     protocols = [f"{its.label}: {its.protocol}" for its in rows]
-    protocols.append(f"Stored here: {here} steps, or death. Fewer steps leave less time to unlock.")
+    protocols.append(f"StoredFacts here: {here} steps, or death. Fewer steps leave less time to unlock.")
     st.caption("  \n".join(escape(protocol) for protocol in protocols))
 
 
@@ -129,7 +128,7 @@ def _or_na(value: float | None, form: str) -> str:
 
 
 def step_limits(found: Sequence[Difference], default: int) -> tuple[int, ...]:
-    """The limits in `found`, or the one that all episodes share."""
+    """The step limits in `found`, else the one that all episodes share."""
     limits = [
         value for each in found if each.aspect in _SHORT_LIMITS for value, _ in each.values if isinstance(value, int)
     ]
@@ -137,7 +136,6 @@ def step_limits(found: Sequence[Difference], default: int) -> tuple[int, ...]:
 
 
 def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRow]) -> Table:
-    """All numbers of the overview."""
     heading = (
         *("who", "where", "episodes", "seeds"),
         *("crafter_score_percent", "crafter_score_low", "crafter_score_high"),
@@ -168,7 +166,6 @@ def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRo
 
 
 def success_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRow]) -> Table:
-    """Every success rate."""
     heading = ("achievement", "who", "where", "successes", "episodes", "seeds", "share", "low", "high")
     stored = (
         (name, policy, "stored here", its.n_successes[at], its.n_episodes, its.n_seeds, rate.value, rate.low, rate.high)
@@ -184,14 +181,12 @@ def success_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedR
 
 
 def pay_csv(pays: Mapping[str, Sequence[ComponentPay]]) -> Table:
-    """What each component paid in each group."""
     heading = ("group", "kind", "name", "mean_of_an_episode", "share", "total")
     rows = ((group, p.kind, p.name, p.mean, p.share, p.total) for group, parts in pays.items() for p in parts)
     return [heading, *rows]
 
 
 def show_pay(pays: Mapping[str, Sequence[ComponentPay]]) -> None:
-    """The same as a table."""
     table = pd.DataFrame(
         [
             {
@@ -212,11 +207,11 @@ def show_pay(pays: Mapping[str, Sequence[ComponentPay]]) -> None:
         height=min(len(table), _MAX_ROWS_IN_FULL) * _ROW_PX + _ROW_PX + 2,
         row_height=_ROW_PX,
         column_config={
-            "group": st.column_config.TextColumn("Of"),
+            "group": st.column_config.TextColumn("Group"),
             "component": st.column_config.TextColumn("Component"),
             "mean": st.column_config.NumberColumn("Mean of an episode", alignment="right"),
-            "share": st.column_config.NumberColumn("Share of all paid, %", alignment="right"),
-            "total": st.column_config.NumberColumn("In all", alignment="right"),
+            "share": st.column_config.NumberColumn("Share of the total paid, %", alignment="right"),
+            "total": st.column_config.NumberColumn("Total", alignment="right"),
         },
         alt="What each component paid",
     )

@@ -1,4 +1,4 @@
-"""Across episodes: policies compared with each other and with what others have published, as fairly as that goes."""
+"""The Policies view: compares policies with each other and with published results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.analysis.rescore import StoredFacts
-from core.analysis.statistics import HUMAN, RANDOM, Difference, PublishedRow, Rows, SeedOverlap, Summary, published_rows
+from core.analysis.statistics import HUMAN, RANDOM, Difference, PublishedRow, SeedOverlap, published_rows
 from core.errors import InvalidInput, StoreError
+from core.text import plural
 from core.types import RewardConfig
 from pages.components import charts
 from pages.components.charts.download import Download, file_name
@@ -16,13 +17,12 @@ from pages.components.lab.policies import numbers
 from pages.components.lab.policies.charts import scores
 from pages.components.lab.policies.filter import Chosen, clear_filters, filter_bar, only_seeds
 from pages.components.lab.policies.policies_text import (
-    HOW_INTERVALS_ARE_MADE,
-    HOW_THE_SCORE_IS_MADE,
-    counted,
+    INTERVALS_HELP,
+    SCORE_HELP,
     summary_sentence,
     unfair_sentences,
     unfair_title,
-    without_decision_in_words,
+    without_decision_text,
 )
 from pages.components.lab.policies.sections import (
     Compared,
@@ -36,13 +36,12 @@ from pages.components.lab.policies.sections import (
 from pages.components.lab.policies.tables import scores_csv, show_published, show_stored, step_limits
 from pages.components.shared.state import stop_with, store
 from pages.components.text.escape import MAX_LINE_LENGTH, escape, safe_text
-from pages.components.text.format import number
 
 SECTION_KEY = "across_section"
 PUBLISHED_KEY = "across_published"
 
-_MODELS_AT_FIRST = 2
-_MAX_PLAYERS_IN_THE_CHART = 16
+_DEFAULT_MODELS = 2
+_MAX_IN_CHART = 16
 _SECTIONS = {
     "Achievements": show_achievements,
     "Rewards": show_rewards,
@@ -54,9 +53,8 @@ _SECTIONS = {
 
 
 def show_policies(stored: StoredFacts) -> None:
-    """Draw the view of all that is stored and over."""
     if not stored.episodes:
-        _show_nothing()
+        _show_empty()
         return
     key = numbers.key_of(stored)
     chosen = filter_bar(stored.episodes, key)
@@ -72,15 +70,18 @@ def show_policies(stored: StoredFacts) -> None:
 
 def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
     sample = numbers.sample(key, stored)
-    summaries = _best_first(numbers.summaries(chosen.key, sample, chosen.by_policy()))
-    policies = {policy: rows for policy, rows in _rows(chosen, summaries).items()}
+    rows = chosen.by_policy()
+    by_policy = numbers.summaries(chosen.key, sample, rows)
+    summaries = dict(sorted(by_policy.items(), key=lambda entry: -entry[1].score.value))  # best first
+    policies = {policy: rows[policy] for policy in summaries}
     configs = numbers.configs(key, stored.episodes)
     found = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies)
-    _show_what_is_compared(chosen, summaries)
+    compared = f"{plural(len(chosen.rows), 'episode')} by {plural(len(summaries), 'policy', 'policies')}"
+    st.caption(escape(compared + without_decision_text(store().rewards.without_decision())))
     _show_unfairness(*found, configs)
     overview = st.container()
     with st.container(border=True):
-        published = _choose_published()
+        published = _published_picker()
         if published:
             first = stored.episodes[chosen.rows[0]]
             show_published(published, step_limits(found[0], min(first.limits.max_steps, first.env.length)))
@@ -93,16 +94,7 @@ def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
         _SECTIONS[list(_SECTIONS)[at]](its)
 
 
-def _best_first(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
-    return dict(sorted(summaries.items(), key=lambda entry: -entry[1].score.value))
-
-
-def _rows(chosen: Chosen, summaries: Mapping[str, Summary]) -> dict[str, Rows]:
-    rows = chosen.by_policy()
-    return {policy: rows[policy] for policy in summaries}
-
-
-def _show_nothing() -> None:
+def _show_empty() -> None:
     with st.container(border=True):
         st.subheader("Nothing to compare yet", anchor=False)
         st.write(
@@ -117,12 +109,6 @@ def _show_nothing() -> None:
                 st.page_link("pages/launch.py", label=label, query_params={"play": "42-51", "by": policy})
 
 
-def _show_what_is_compared(chosen: Chosen, summaries: Mapping[str, Summary]) -> None:
-    policies = "policy" if len(summaries) == 1 else "policies"
-    compared = f"{counted(len(chosen.rows), 'episode')} by {number(len(summaries))} {policies}"
-    st.caption(escape(compared + without_decision_in_words(store().rewards.without_decision())))
-
-
 def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]) -> None:
     title = unfair_title(found, overlap)
     if not title:
@@ -133,21 +119,21 @@ def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs:
             st.text(safe_text(sentence, MAX_LINE_LENGTH))
         if overlap.common and not overlap.is_the_same:
             st.button(
-                f"Compare on the {counted(len(overlap.common), 'seed')} that all of them played",
+                f"Compare on the {plural(len(overlap.common), 'common seed')} only",
                 on_click=only_seeds,
                 args=(overlap.common,),
                 key="across_common",
             )
 
 
-def _choose_published() -> tuple[PublishedRow, ...]:
-    """Which published rows to show: random, human and the furthest models, where nobody chose others."""
+def _published_picker() -> tuple[PublishedRow, ...]:
+    """Returns the published rows to show. Default: random, human and the best models."""
     rows = {row.entry: row for row in published_rows()}
     models = [row.entry for row in rows.values() if row.is_of_a_model and row.score is not None]
     wanted = st.multiselect(
-        "Published results beside them",
+        "Published results",
         list(rows),
-        default=[RANDOM, HUMAN, *models[:_MODELS_AT_FIRST]],
+        default=[RANDOM, HUMAN, *models[:_DEFAULT_MODELS]],
         key=PUBLISHED_KEY,
         bind="query-params",
         format_func=lambda entry: rows[entry].label,
@@ -157,15 +143,15 @@ def _choose_published() -> tuple[PublishedRow, ...]:
 
 
 def _show_overview(its: Compared) -> None:
-    drawn = dict(list(its.summaries.items())[:_MAX_PLAYERS_IN_THE_CHART])
+    drawn = dict(list(its.summaries.items())[:_MAX_IN_CHART])
     alt = ". ".join(summary_sentence(policy, summary) for policy, summary in drawn.items())
     charts.show(
         scores(drawn, its.chosen.places, its.published, its.theme),
         key="across-scores",
         alt=alt,
-        download=Download(file_name("across", "scores"), lambda: scores_csv(its.summaries, its.published)),
+        download=Download(file_name("policies", "scores"), lambda: scores_csv(its.summaries, its.published)),
     )
     show_stored(its.summaries)
     if len(its.summaries) > len(drawn):
         st.caption(f"The chart has the {len(drawn)} with the highest score, the table all {len(its.summaries)}.")
-    st.caption(escape(f"{HOW_INTERVALS_ARE_MADE} {HOW_THE_SCORE_IS_MADE}"))
+    st.caption(escape(f"{INTERVALS_HELP} {SCORE_HELP}"))

@@ -23,7 +23,7 @@ _IDLE_S = 10.0  # nothing is queued or running, but other programs may write int
 _UNFINISHED = EpisodeFilter(statuses=(EpisodeStatus.QUEUED, EpisodeStatus.RUNNING))
 
 
-def stored_rewards() -> Stored:
+def stored_rewards() -> StoredFacts:
     """All finished episodes. If they cannot be read, shows the error and stops the page."""
     source = store()
     try:
@@ -33,7 +33,7 @@ def stored_rewards() -> Stored:
         stop_with("Cannot load the reward facts", error)
 
 
-def show_counts(stored: Stored) -> None:
+def show_counts(stored: StoredFacts) -> None:
     """Shows how many episodes are loaded, unfinished, left out and corrupt."""
     waiting = store().episodes.totals(_UNFINISHED).episodes
     left_out = sum(store().rewards.without_decision().values())
@@ -52,7 +52,7 @@ def show_why_empty() -> None:
     st.page_link("pages/traces.py", label="See them in Traces →")
 
 
-def rerun_on_new_episodes(stored: Stored) -> None:
+def rerun_on_new_episodes(stored: StoredFacts) -> None:
     """Reruns the page when another episode finishes, also one that another program stored."""
     wait_s = _POLL_S if store().episodes.totals(_UNFINISHED).episodes else _IDLE_S
     st.fragment(_rerun_if_changed, run_every=wait_s if page_is_ready("lab") else None)(stored, wait_s)
@@ -62,7 +62,7 @@ def rerun_on_first_episode() -> None:
     st.fragment(_rerun_unless_empty, run_every=_IDLE_S if page_is_ready("lab") else None)()
 
 
-def _counts_text(stored: Stored, waiting: int, left_out: int) -> str:
+def _counts_text(stored: StoredFacts, waiting: int, left_out: int) -> str:
     episodes, decisions = len(stored.episodes), stored.columns.n_decisions
     parts: list[str] = []
     if episodes:
@@ -79,7 +79,7 @@ def _counts_text(stored: Stored, waiting: int, left_out: int) -> str:
     return "; ".join(parts)
 
 
-def _rerun_if_changed(stored: Stored, wait_s: float) -> None:
+def _rerun_if_changed(stored: StoredFacts, wait_s: float) -> None:
     source = store()
     try:
         jobs.sweep(source, settings())
@@ -87,7 +87,7 @@ def _rerun_if_changed(stored: Stored, wait_s: float) -> None:
         st.warning(escape(str(error)))
     try:
         waits = source.episodes.totals(_UNFINISHED).episodes > 0
-        if _archive(source.url, source).refresh() is stored and waits == (wait_s == _POLL_S):
+        if _facts_cache(source.url, source).refresh() is stored and waits == (wait_s == _POLL_S):
             return
     except StoreError:
         pass  # the rerun shows the error
@@ -104,9 +104,9 @@ def _rerun_unless_empty() -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def _archive(url: str, _source: TraceStore) -> RewardArchive:
-    archive = RewardArchive(_source.rewards)
-    archive.refresh()
+def _facts_cache(url: str, _source: TraceStore) -> RewardFactsCache:
+    cache = RewardFactsCache(_source.rewards)
+    cache.refresh()
     # Otherwise each full garbage collection scans all reward facts, holding the interpreter lock.
     gc.collect()
     gc.freeze()

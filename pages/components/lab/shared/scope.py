@@ -26,7 +26,7 @@ _MAX_OFFERED = 50
 _MAX_SENTENCE_LENGTH = 500
 
 
-def scope_picker(stored: Stored) -> str:
+def scope_picker(stored: StoredFacts) -> str:
     """Draws the picker and returns the chosen kind of scope. stored: the episodes to choose one from."""
     remember_unknown(SCOPE, _SCOPES)
     # A link with an episode but no scope means that episode.
@@ -49,7 +49,7 @@ def scope_picker(stored: Stored) -> str:
     return scope
 
 
-def _newest_picker(stored: Stored) -> None:
+def _newest_picker(stored: StoredFacts) -> None:
     """A list of the newest episodes. The choice is put into the text field, and so into the URL."""
     newest = {episode.id: episode for episode in stored.episodes[: -_MAX_OFFERED - 1 : -1]}
     asked = (st.session_state.get(_EPISODE) or "").strip()
@@ -81,7 +81,7 @@ def _newest_picker(stored: Stored) -> None:
     )
 
 
-def episodes_in(scope: str, stored: Stored) -> Stored:
+def episodes_in(scope: str, stored: StoredFacts) -> StoredFacts:
     """The episodes in scope. If there are none, says why and stops the page."""
     if scope == ONE:
         return _chosen(stored, [_one(stored)])
@@ -99,7 +99,7 @@ def episodes_in(scope: str, stored: Stored) -> Stored:
     return stored
 
 
-def _one(stored: Stored) -> str:
+def _one(stored: StoredFacts) -> str:
     """The id of the episode in the text field."""
     asked = (st.session_state.get(_EPISODE) or "").strip()
     if not asked:
@@ -123,7 +123,7 @@ def _one(stored: Stored) -> str:
     return found.id
 
 
-def _chosen(stored: Stored, ids: list[str]) -> Stored:
+def _chosen(stored: StoredFacts, ids: list[str]) -> StoredFacts:
     """The facts of these episodes. Cached for the session: joining those of a million decisions takes a moment."""
     cached = st.session_state.get(_CHOSEN)
     if cached is None or cached[0] is not stored or cached[1] != ids:

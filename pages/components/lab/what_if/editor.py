@@ -53,7 +53,7 @@ class Edited:
     problem: str = ""
 
 
-def editor(stored: Stored, saved: Mapping[str, SavedReward]) -> Edited:
+def editor(stored: StoredFacts, saved: Mapping[str, SavedReward]) -> Edited:
     """Draws the panel. stored: all episodes, whose returns can be saved. saved: configurations by name."""
     _start_from_saved()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -132,7 +132,7 @@ def _undo() -> None:
     fill_reward_form(LAB, filled_from(LAB))
 
 
-def _save(edited: Edited, stored: Stored) -> None:
+def _save(edited: Edited, stored: StoredFacts) -> None:
     with st.popover("Save…", key=LAB.key(_SAVE_POPOVER), on_change="rerun"):
         st.text_input("Name", key=LAB.key("save_name"), max_chars=80, placeholder="such as: no pay for drinking")
         st.checkbox(

@@ -130,7 +130,7 @@ class Rescored:
         return self._breakdowns[key]
 
 
-def rescored(stored: Stored, config: RewardConfig, compared_with: RewardConfig | None) -> Rescored:
+def rescored(stored: StoredFacts, config: RewardConfig, compared_with: RewardConfig | None) -> Rescored:
     """Cached for the session; only what depends on a change is computed again."""
     last: Rescored | None = st.session_state.get(_CACHED)
     if last is not None and last.stored is not stored:
@@ -161,7 +161,7 @@ def rescored(stored: Stored, config: RewardConfig, compared_with: RewardConfig |
     return result
 
 
-def is_slow(stored: Stored, config: RewardConfig) -> bool:
+def is_slow(stored: StoredFacts, config: RewardConfig) -> bool:
     """Whether the strategy scores decision by decision, not all decisions as one array."""
     first = stored.only([episode.id for episode in stored.episodes[:1]])
     return RewardShaper(config).base_values(first.columns) is None

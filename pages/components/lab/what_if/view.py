@@ -50,7 +50,7 @@ _SLOW_DECISIONS = 20_000
 _DIFFERENCES_IN_A_LINE = 3
 
 
-def show_what_if(stored: Stored) -> None:
+def show_what_if(stored: StoredFacts) -> None:
     saved = {entry.name: entry for entry in store().rewards.saved().rows}
     comparable = _comparable(saved)
     start_with_url(comparable)
@@ -108,7 +108,7 @@ def _show_results(
                 show()
 
 
-def _policies(stored: Stored) -> Mapping[str, str]:
+def _policies(stored: StoredFacts) -> Mapping[str, str]:
     """Episode id -> policy, of all stored episodes, so that names and colours are those of the other views."""
     cached = st.session_state.get(_POLICIES)
     if cached is None or cached[0] is not stored:
@@ -146,7 +146,7 @@ def _compare_picker(options: Mapping[str, str], saved: Mapping[str, SavedReward]
     return None, AS_PLAYED
 
 
-def _is_fast_or_wanted(chosen: Stored, config: RewardConfig) -> bool:
+def _is_fast_or_wanted(chosen: StoredFacts, config: RewardConfig) -> bool:
     """Asks before a slow strategy re-scores so many decisions that the page is busy for minutes."""
     count = chosen.columns.n_decisions
     if count <= _SLOW_DECISIONS or not is_slow(chosen, config):

@@ -1,4 +1,4 @@
-"""The figures and sentences of the comparison: marks where the numbers are, intervals, and names that do nothing."""
+"""Charts, CSV data and texts of the Policies view."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from core.env.rules import ACHIEVEMENTS
 from core.facts import EpisodeFacts
 from core.types import RewardComponent, RewardConfig
 from pages.components.charts.component_colours import component_colour
-from pages.components.lab.policies import numbers as across_numbers
+from pages.components.lab.policies import numbers
 from pages.components.lab.policies.charts import component_bars, dots_by_group, scores, success_rates
 from pages.components.lab.policies.policies_text import (
     correlation_sentence,
@@ -72,7 +72,7 @@ def marks(figure: go.Figure) -> list[Any]:
     return [trace for trace in traces(figure) if trace.mode == "markers"]
 
 
-def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(summaries: dict[str, Summary]):
+def test_stored_policies_are_filled_marks_above_hollow_published_ones(summaries: dict[str, Summary]):
     published = [row for row in published_rows() if row.entry == RANDOM]
     found = marks(scores(summaries, {HOSTILE: 0, "b": 1}, published, "light"))
     stored = [mark for mark in found if mark.error_x.array is not None]
@@ -87,23 +87,23 @@ def test_stored_marks_are_filled_with_intervals_and_published_ones_hollow_below(
     assert hollow[0].x[0] == 1.55
 
 
-def test_marks_at_nothing_are_drawn_whole(summaries: dict[str, Summary]):
+def test_marks_at_zero_are_not_cut(summaries: dict[str, Summary]):
     places = policy_places(summaries)
     for figure in (scores(summaries, places, (), "light"), success_rates(summaries, places, (), "light")):
         assert all(trace.cliponaxis is False for trace in traces(figure) if trace.mode == "markers")
 
 
-def test_parts_that_cancel_each_other_out_say_nothing_of_lambda():
+def test_lambda_is_one_if_components_cancel_out():
     def facts(*values: float) -> EpisodeFacts:
         parts = [RewardComponent("inventory", f"thing {at}", 1, value, value) for at, value in enumerate(values)]
         return cast(EpisodeFacts, SimpleNamespace(components=parts))
 
     assert 0.1 + 0.2 - 0.3 != 0.0
-    assert across_numbers._scale(played(shaped_return=2e-16), facts(0.1, 0.2, -0.3), {}) == 1.0
-    assert across_numbers._scale(played(shaped_return=0.4), facts(0.3, -0.1), {}) == pytest.approx(2.0)
+    assert numbers._scale(played(shaped_return=2e-16), facts(0.1, 0.2, -0.3), {}) == 1.0
+    assert numbers._scale(played(shaped_return=0.4), facts(0.3, -0.1), {}) == pytest.approx(2.0)
 
 
-def test_achievements_stand_by_how_often_they_are_unlocked(summaries: dict[str, Summary]):
+def test_achievements_are_sorted_by_success_rate(summaries: dict[str, Summary]):
     figure = success_rates({"b": summaries["b"]}, {"b": 0}, [], "dark")
     (mark,) = marks(figure)
     assert list(mark.x) == sorted(mark.x, reverse=True)
@@ -113,7 +113,7 @@ def test_achievements_stand_by_how_often_they_are_unlocked(summaries: dict[str, 
     assert "95% interval" in mark.hovertext[0]
 
 
-def test_marks_at_the_same_rate_do_not_lie_on_each_other(summaries: dict[str, Summary]):
+def test_marks_at_equal_rates_do_not_overlap(summaries: dict[str, Summary]):
     published = [row for row in published_rows() if row.success is not None][:4]
     figure = success_rates(summaries, {HOSTILE: 0, "b": 1}, published, "light")
     layout: Any = figure.layout
@@ -124,20 +124,20 @@ def test_marks_at_the_same_rate_do_not_lie_on_each_other(summaries: dict[str, Su
     assert heights[-1] - heights[0] < a_row
 
 
-def test_a_player_keeps_its_colour_whoever_else_is_stored():
+def test_a_policy_keeps_its_colour_beside_others():
     few = policy_places(["scripted", "farmer", "my policy"])
     more = policy_places(["farmer", "my policy", "random", "llm", "human", "scripted"])
     assert few == {name: more[name] for name in few}
     assert len({policy_colour(place, "light") for place in more.values()}) == len(more)
 
 
-def test_many_players_have_places_of_their_own_and_new_ones_leave_those_that_are_taken():
+def test_many_policies_get_different_places_that_avoid_used_ones():
     many = policy_places(f"player {n}" for n in range(60))
     assert len(set(many.values())) == 60
     assert not set(policy_places(["x", "y", "scripted"], many).values()) - {0} & set(many.values())
 
 
-def test_bars_hold_every_component_in_its_colour_and_sum_to_what_was_paid():
+def test_bars_show_each_component_in_its_colour():
     pays = {
         "a": (ComponentPay("achievement", "wake_up", 4.0, 2.0, 0.8), ComponentPay("inventory", "drink", 1.0, 0.5, 0.2)),
         "b": (ComponentPay("inventory", "drink", -3.0, -3.0, 1.0),),
@@ -150,14 +150,14 @@ def test_bars_hold_every_component_in_its_colour_and_sum_to_what_was_paid():
     assert shares["drink"] == [20.0, -100.0]
 
 
-def test_more_components_than_can_be_told_apart_are_others():
+def test_too_many_components_are_shown_as_others():
     pays = {"a": tuple(ComponentPay("own", f"part {n}", 1.0, 1.0, 0.01) for n in range(100))}
     bars = traces(component_bars(pays, False, "light"))
     assert bars[-1].name == "others"
     assert sum(bar.x[0] for bar in bars) == pytest.approx(100.0)
 
 
-def test_a_player_that_is_not_in_a_group_has_no_mark_there():
+def test_a_policy_has_marks_only_in_its_groups():
     estimates = {
         "easy": {"a": (Estimate(1.0, 0.5, 2.0), "")},
         "hard": {"a": (Estimate(3.0), ""), "b": (Estimate(2.0), "")},
@@ -167,7 +167,7 @@ def test_a_player_that_is_not_in_a_group_has_no_mark_there():
     assert list(found["a"].error_x.array) == [1.0, 0.0]
 
 
-def test_thinning_keeps_the_extremes_and_small_numbers_whole():
+def test_thinning_keeps_extremes_and_small_samples():
     values = DRAW.normal(size=5_000)
     few = thinned(values, np.arange(5_000), 100)
     assert len(few) == 100
@@ -176,7 +176,7 @@ def test_thinning_keeps_the_extremes_and_small_numbers_whole():
     assert thinned(values, np.arange(7), 100).tolist() == list(range(7))
 
 
-def test_every_point_carries_its_episode_and_the_two_returns_have_panels_of_their_own():
+def test_points_carry_episode_ids_and_each_return_has_a_panel():
     its, episodes = sample(5), [played(number) for number in range(5)]
     rows = {"a": np.array([0, 2, 4])}
     spreads = {"a": (distribution(its.shaped_returns[rows["a"]]), distribution(its.env_returns[rows["a"]]))}
@@ -192,7 +192,7 @@ def test_every_point_carries_its_episode_and_the_two_returns_have_panels_of_thei
     assert [round(y) for y in cloud.y] == its.n_unlocked[rows["a"]].tolist()
 
 
-def test_unlock_times_are_drawn_for_those_that_came_and_paler_the_rarer():
+def test_unlock_times_show_reached_achievements_paler_if_rare():
     never = UnlockTime(4, 0, None, None, None)
     times = {
         "a": [UnlockTime(4, 4, 5.0, 8.0, 9.0), UnlockTime(4, 2, 1.0, 2.0, 3.0), *[never] * (len(ACHIEVEMENTS) - 2)]
@@ -203,13 +203,13 @@ def test_unlock_times_are_drawn_for_those_that_came_and_paler_the_rarer():
     assert "reached in 2 of 4 episodes (50%)" in mark.hovertext[0]
 
 
-def test_a_curve_is_a_stair_in_percent():
+def test_an_unlock_curve_has_steps_in_percent():
     curve = unlock_curve(np.array([3.0, np.nan]), np.array([10, 10]), np.zeros(2, np.bool_))
     (line,) = traces(unlock_curves("wake_up", {"a": curve}, {"a": 2}, {"a": 0}, "dark"))
     assert (list(line.x), list(line.y), line.line.shape) == ([0, 3, 10], [0.0, 50.0, 50.0], "hv")
 
 
-def test_names_of_a_trace_are_inert(summaries: dict[str, Summary]):
+def test_hostile_names_are_escaped_in_charts(summaries: dict[str, Summary]):
     its, rows = sample(3), {HOSTILE: np.arange(3)}
     spreads = {HOSTILE: (distribution(its.shaped_returns), distribution(its.env_returns))}
     episodes = [played(number, policy=HOSTILE) for number in range(3)]
@@ -226,7 +226,7 @@ def test_names_of_a_trace_are_inert(summaries: dict[str, Summary]):
         assert "<a" not in str(figure.to_json()).replace("\\u003c", "<")
 
 
-def test_every_row_of_a_csv_is_as_long_as_its_heading(summaries: dict[str, Summary]):
+def test_csv_rows_are_as_long_as_their_headings(summaries: dict[str, Summary]):
     pays = {"a": (ComponentPay("inventory", "drink", 1.0, 1.0, 1.0),)}
     for table in (
         scores_csv(summaries, published_rows()),
@@ -237,17 +237,17 @@ def test_every_row_of_a_csv_is_as_long_as_its_heading(summaries: dict[str, Summa
         assert {len(row) for row in table} == {len(table[0])}
 
 
-def test_intervals_in_words_say_what_they_are_made_from():
+def test_interval_texts_name_their_seeds():
     assert interval_text(Estimate(2.0, 1.5, 2.5)) == "1.5 – 2.5"
     assert interval_text(Estimate(0.0, -1.0, 1.0), 2) == "−1.00 – 1.00"
     assert interval_text(Estimate(2.0)) == "n/a"
-    assert with_interval(Estimate(2.0), 1) == "no interval: 1 seed, and it takes 3"
-    assert with_interval(Estimate(1.0, 1.0, 1.0), 4) == "the same on all 4 seeds, so resampling shows no spread"
+    assert with_interval(Estimate(2.0), 1) == "no interval: 1 seed, needs 3"
+    assert with_interval(Estimate(1.0, 1.0, 1.0), 4) == "no spread: equal on all 4 seeds"
     assert with_interval(Estimate(0.5, 0.2, 0.8), 9, 0, 100, "%") == "95% interval 20 – 80% over 9 seeds, rough"
     assert with_interval(Estimate(0.5, 0.2, 0.8), 12, 0, 100, "%") == "95% interval 20 – 80% over 12 seeds"
 
 
-def test_what_differs_is_a_line_and_a_sentence_each():
+def test_differences_have_a_title_and_a_sentence_each():
     found = [
         Difference("reward configuration", (("a" * 16, {"x": 2, "y": 1}), ("b" * 16, {"y": 1}))),
         Difference("world's area", (((64, 64), {"x": 2}), ((32, 32), {"y": 2}))),
@@ -265,12 +265,12 @@ def test_what_differs_is_a_line_and_a_sentence_each():
     assert "64×64 (x 2 episodes), 32×32 (y 2 episodes)" in area
     assert "3,600 s (x 2 episodes), 1.5 s" in time_cap
     assert early.startswith("Cut short: y 1 episode.")
-    assert len(settings) < 300 and "They are taken together here" in settings
+    assert len(settings) < 300 and "They are compared as one policy" in settings
     assert seeds.startswith("Seeds: x 2, y 1; 1 in common.")
     assert unfair_title([], SeedOverlap({"x": (1,)}, (1,))) == ""
 
 
-def test_a_correlation_or_its_absence_is_a_sentence():
+def test_a_correlation_or_the_reason_for_none_is_a_sentence():
     assert "ρ = +0.50, 95% interval +0.20 to +0.70 (40 episodes on 20 seeds)" in correlation_sentence(
         "a", RankCorrelation(40, 20, 0.5, 0.2, 0.7)
     )

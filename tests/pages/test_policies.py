@@ -1,4 +1,4 @@
-"""Across episodes: a table with intervals, what makes it unfair, filters in the URL, and parts for every question."""
+"""The Policies view: the table with intervals, unfair comparisons, filters in the URL, and every tab."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pages.components.lab.policies.view import _SECTIONS as SECTIONS
 from tests.support import ROOT
 
 APP = '''
-"""The router, with a page that shows nothing but this view."""
+"""The router, with a page that shows only this view."""
 
 import streamlit as st
 
@@ -32,13 +32,13 @@ from pages.components.lab.policies.view import show_policies
 from pages.components.shared.state import store
 
 
-def across():
-    show_policies(RewardFactsCache(store().rewards).refresh())
+def policies():
+    show_policies(RewardArchive(store().rewards).refresh())
 
 
 st.navigation(
     [
-        st.Page(across, title="Across", url_path="across", default=True),
+        st.Page(policies, title="Policies", url_path="policies", default=True),
         st.Page("pages/launch.py", title="Launch", url_path="launch"),
         st.Page("pages/episode.py", title="Episode", url_path="episode"),
     ]
@@ -49,7 +49,7 @@ HOSTILE = "![x](http://example.org/x.png)<img src=x>\0\ud83d" + "z" * 100_000
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """A script whose pages are the product's."""
+    """A script beside a link to the product's pages."""
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "pages").symlink_to(ROOT / "pages")
     script = tmp_path / "app" / "app.py"
@@ -67,17 +67,16 @@ def opened(app: Path, **query: str) -> AppTest:
 
 
 def frame(at: AppTest, place: int) -> Any:
-    """A table of the page: 0 what is stored here, 1 what was published, 2 the part's own."""
+    """0: the table of stored policies, 1: of published results, 2: of the open tab."""
     return at.dataframe[place].value
 
 
 def rows(at: AppTest) -> dict[str, dict[str, Any]]:
-    """The table of what is stored here, by its first column."""
+    """The table of stored policies, by policy."""
     return {row["who"]: row for row in frame(at, 0).to_dict("records")}
 
 
 def said(at: AppTest) -> str:
-    """All captions and texts, as they are read."""
     return " ".join(element.value for element in (*at.caption, *at.text)).replace("\\", "")
 
 
@@ -87,8 +86,8 @@ def button(at: AppTest, key: str):
 
 @pytest.fixture
 def hostile(recorded: TraceStore) -> Iterator[None]:
-    """Names as only a trace can hold them."""
-    stored = RewardFactsCache(recorded.rewards).refresh()
+    """Episodes with hostile names and settings."""
+    stored = RewardArchive(recorded.rewards).refresh()
     episodes = tuple(
         replace(episode, policy=HOSTILE, policy_params={"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})
         for number, episode in enumerate(stored.episodes)
@@ -98,13 +97,13 @@ def hostile(recorded: TraceStore) -> Iterator[None]:
         yield
 
 
-def test_an_empty_store_says_what_to_do(data_dir: Path, app: Path):
+def test_an_empty_store_links_to_the_launch_form(data_dir: Path, app: Path):
     at = opened(app)
     assert "Nothing to compare yet" in [subheader.value for subheader in at.subheader]
     assert len(at.get("page_link")) == 2
 
 
-def test_policies_stand_in_a_table_the_best_first(recorded: TraceStore, app: Path):
+def test_policies_are_listed_by_score(recorded: TraceStore, app: Path):
     table = rows(opened(app))
     assert list(table) == ["scripted", "random"]
     episodes = [row for row in recorded.episodes.page().rows if row.policy == "scripted"]
@@ -116,14 +115,14 @@ def test_policies_stand_in_a_table_the_best_first(recorded: TraceStore, app: Pat
     assert (table["scripted"]["episodes"], table["scripted"]["seeds"]) == (2, 2)
 
 
-def test_two_seeds_have_no_interval_and_that_is_said(recorded: TraceStore, app: Path):
+def test_two_seeds_have_no_interval(recorded: TraceStore, app: Path):
     at = opened(app)
     assert rows(at)["random"]["score_range"] == "n/a"
     assert rows(at)["scripted"]["score_range"] == "n/a"
     assert "One or two seeds have no interval" in said(at)
 
 
-def test_published_rows_stand_beside_with_their_protocol(recorded: TraceStore, app: Path):
+def test_published_results_are_shown_with_their_protocols(recorded: TraceStore, app: Path):
     at = opened(app)
     published = frame(at, 1)
     assert list(published["who"])[:2] == ["Random policy", "Human experts"]
@@ -135,7 +134,7 @@ def test_published_rows_stand_beside_with_their_protocol(recorded: TraceStore, a
     assert len(at.dataframe) == 1
 
 
-def test_what_was_not_played_alike_is_said_and_the_common_seeds_are_one_click_away(recorded: TraceStore, app: Path):
+def test_different_seeds_are_reported_and_can_be_limited_to_common_ones(recorded: TraceStore, app: Path):
     at = opened(app)
     assert "Different settings: seeds" in at.warning[0].value.replace("\\", "")
     assert "Seeds: scripted 2, random 1; 1 in common" in said(at)
@@ -145,7 +144,7 @@ def test_what_was_not_played_alike_is_said_and_the_common_seeds_are_one_click_aw
     assert {name: row["episodes"] for name, row in rows(at).items()} == {"scripted": 1, "random": 1}
 
 
-def test_other_rewards_and_limits_are_said_with_who_has_them(recorded: TraceStore, app: Path):
+def test_different_configurations_and_limits_are_reported_by_policy(recorded: TraceStore, app: Path):
     spec = EpisodeSpec(
         seed=42,
         policy=PolicySpec("random", {"max_actions": 2}),
@@ -168,7 +167,7 @@ def test_other_rewards_and_limits_are_said_with_who_has_them(recorded: TraceStor
     assert set(rows(at)) == {"random · max actions not given", "random · max actions 2", "scripted"}
 
 
-def test_filters_of_a_link_are_applied_and_those_that_cannot_be_are_said(recorded: TraceStore, app: Path):
+def test_filters_in_a_link_are_applied_and_invalid_ones_reported(recorded: TraceStore, app: Path):
     at = opened(app, across_policies="random", across_runs="nobody's", across_seeds="forty")
     assert list(rows(at)) == ["random"]
     assert 'run "nobody\'s"' in at.warning[0].value.replace("\\", "")
@@ -176,7 +175,7 @@ def test_filters_of_a_link_are_applied_and_those_that_cannot_be_are_said(recorde
     assert list(rows(opened(app, across_runs="Recorded (ffffffff)"))) == ["scripted", "random"]
 
 
-def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore, app: Path):
+def test_filters_without_a_match_can_be_cleared(recorded: TraceStore, app: Path):
     at = opened(app, across_policies="random", across_seeds="7")
     assert "No finished episode matches" in at.info[0].value
     button(at, "across_clear").click().run()
@@ -185,7 +184,7 @@ def test_no_match_says_so_and_clearing_brings_all_back(recorded: TraceStore, app
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_every_part_is_drawn_and_says_how_it_was_made(recorded: TraceStore, app: Path, section: str):
+def test_every_tab_has_charts_and_captions(recorded: TraceStore, app: Path, section: str):
     at = opened(app, across_section=section)
     assert not at.error
     assert len(at.get("plotly_chart")) >= 2
@@ -206,9 +205,9 @@ def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore, app
     assert set(frame(at, 2)["group"]) == {"not rated (3 episodes)"}
 
 
-def test_seeds_that_are_not_described_are_described_on_demand(recorded: TraceStore, app: Path):
+def test_worlds_without_a_rating_are_rated_on_demand(recorded: TraceStore, app: Path):
     at = opened(app, across_section="Seed difficulty")
-    assert any("2 worlds of these seeds are not described yet" in text.value for text in at.markdown)
+    assert any("Worlds without a difficulty rating: 2" in text.value for text in at.markdown)
     button(at, "across_describe").click().run()
     assert not at.exception
     assert known_description(recorded, 42, env=EnvConfig()) is not None
@@ -216,13 +215,13 @@ def test_seeds_that_are_not_described_are_described_on_demand(recorded: TraceSto
     assert not any(b.key == "across_describe" for b in at.button)
 
 
-def test_the_correlation_is_given_for_each_policy_or_why_there_is_none(recorded: TraceStore, app: Path):
+def test_each_policy_has_a_correlation_or_the_reason_why_not(recorded: TraceStore, app: Path):
     at = opened(app, across_section="Return and achievements")
     assert "All together: ρ = " in said(at)
-    assert "scripted: n/a, because it takes three episodes or more (2 episodes on 2 seeds)" in said(at)
+    assert "scripted: n/a, because it needs three episodes (2 episodes on 2 seeds)" in said(at)
 
 
-def test_names_of_a_trace_are_inert_and_cut_everywhere(hostile: None, app: Path):
+def test_hostile_names_are_escaped_and_cut_in_every_tab(hostile: None, app: Path):
     for section in SECTIONS:
         at = opened(app, across_section=section)
         assert all(len(str(name)) <= 100 for name in rows(at))
