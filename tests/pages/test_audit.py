@@ -160,6 +160,6 @@ def test_a_link_sets_thresholds_and_reports_invalid_ones(audited: None, page: st
     assert "Changed thresholds: 2 of 12" in said(at)
     (warning,) = [one.value for one in at.warning if "link" in one.value]
     assert 'loop_worth" is "many"' in warning.replace("\\", "")
-    assert "a whole number from 10 to 10000" in warning
+    assert "a whole number from 10 to 10,000" in warning
     at.number_input(key="audit_param_audit_loop_laps").set_value(8).run()
     assert not [one for one in at.warning if "link" in one.value]

@@ -33,7 +33,7 @@ from pages.components.shared.state import store
 
 
 def policies():
-    show_policies(RewardArchive(store().rewards).refresh())
+    show_policies(RewardFactsCache(store().rewards).refresh())
 
 
 st.navigation(
@@ -87,7 +87,7 @@ def button(at: AppTest, key: str):
 @pytest.fixture
 def hostile(recorded: TraceStore) -> Iterator[None]:
     """Episodes with hostile names and settings."""
-    stored = RewardArchive(recorded.rewards).refresh()
+    stored = RewardFactsCache(recorded.rewards).refresh()
     episodes = tuple(
         replace(episode, policy=HOSTILE, policy_params={"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})
         for number, episode in enumerate(stored.episodes)

@@ -82,9 +82,7 @@ def scores(
         y=_rows([*range(n), *below], labels, last) | {"range": [last, -1.0 if published else -0.6]},
         xaxis2=second_axis(theme, f"achievements of {len(ACHIEVEMENTS)}, mean of an episode", [0, len(ACHIEVEMENTS)]),
         shapes=[_background(n - 0.2, last, theme)] if published else [],
-        annotations=[_side_note("published", n - 0.2, theme), _side_note("stored here", -1.0, theme)]
-        if published
-        else [],
+        annotations=[_note("published", n - 0.2, theme), _note("stored here", -1.0, theme)] if published else [],
         margin={"l": 4, "r": 12, "t": ABOVE_PX, "b": 4},
     )
 

@@ -36,7 +36,7 @@ _MAX_LISTED = 8
 class Chosen:
     """The episodes that match the filters.
 
-    key: a cache key of this choice. rows: int64 (E,), indices into `Stored.episodes`. policies: the policy of each
+    key: a cache key of this choice. rows: int64 (E,), indices into `StoredFacts.episodes`. policies: the policy of each
     row. places: of every policy, see `policy_places`.
     """
 

@@ -231,8 +231,8 @@ def show_association(its: Compared) -> None:
                     st.text(correlation_sentence(policy, found[policy]))
         st.caption(
             "1: more achievements always have a higher shaped return; 0: no order; −1: the reverse. All policies "
-            "together may differ from each policy alone. Interval: 95%, percentiles of a bootstrap over seeds. Points with "
-            "equal numbers are scattered a little, so that all are visible."
+            "together may differ from each policy alone. Interval: 95%, percentiles of a bootstrap over seeds. Points "
+            "with equal numbers are scattered a little, so that all are visible."
         )
     _note_left_out(its)
     _warn_of_mixed_configs(its)

@@ -26,7 +26,7 @@ _PROGRESS_HELP = (
 )
 
 _COLUMNS = {
-    "who": st.column_config.TextColumn("StoredFacts here", width=160),
+    "who": st.column_config.TextColumn("Stored here", width=160),
     "episodes": st.column_config.NumberColumn("Episodes", width=74, alignment="right"),
     "seeds": st.column_config.NumberColumn("Seeds", width=56, alignment="right"),
     "score": st.column_config.NumberColumn("Crafter score, %", width=108, alignment="right"),
@@ -119,7 +119,7 @@ def show_published(rows: Sequence[PublishedRow], limits: Sequence[int]) -> None:
     least, most = min(limits), max(limits)
     here = f"up to {number(most)}" if least == most else f"limits from {number(least)} to {number(most)}"
     protocols = [f"{its.label}: {its.protocol}" for its in rows]
-    protocols.append(f"StoredFacts here: {here} steps, or death. Fewer steps leave less time to unlock.")
+    protocols.append(f"Stored here: {here} steps, or death. Fewer steps leave less time to unlock.")
     st.caption("  \n".join(escape(protocol) for protocol in protocols))
 
 
