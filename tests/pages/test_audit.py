@@ -97,7 +97,7 @@ def test_a_configuration_without_an_alert_shows_the_reason(data_dir: object):
 def test_thresholds_change_the_findings_and_can_be_reset(audited: None):
     at = opened("pages/episode.py", id=FARMED, tab="Audit")
     found = len(frame_buttons(at))
-    at.number_input(key="audit_param_audit_loop_laps").set_value(1_000)
+    at.number_input(key="audit_param_audit_loop_repeats").set_value(1_000)
     at = at.number_input(key="audit_param_audit_component_share").set_value(1.0).run()
     assert not at.exception
     assert len(frame_buttons(at)) < found
@@ -154,12 +154,12 @@ def test_the_thresholds_form_stays_open_while_it_is_edited(audited: None):
 @pytest.mark.parametrize("page", ["pages/lab.py", "pages/episode.py"])
 def test_a_link_sets_thresholds_and_reports_invalid_ones(audited: None, page: str):
     query = {"view": "Audit"} if page == "pages/lab.py" else {"id": FARMED, "tab": "Audit"}
-    at = opened(page, **query, loop_laps="7", component_share="0.25", loop_worth="many", still_steps="5")
-    assert at.number_input(key="audit_param_audit_loop_laps").value == 7
+    at = opened(page, **query, loop_repeats="7", component_share="0.25", loop_worth="many", still_steps="5")
+    assert at.number_input(key="audit_param_audit_loop_repeats").value == 7
     assert at.number_input(key="audit_param_audit_component_share").value == 0.25
     assert "Changed thresholds: 2 of 12" in said(at)
     (warning,) = [one.value for one in at.warning if "link" in one.value]
     assert 'loop_worth" is "many"' in warning.replace("\\", "")
     assert "a whole number from 10 to 10,000" in warning
-    at.number_input(key="audit_param_audit_loop_laps").set_value(8).run()
+    at.number_input(key="audit_param_audit_loop_repeats").set_value(8).run()
     assert not [one for one in at.warning if "link" in one.value]

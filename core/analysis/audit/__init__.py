@@ -1,39 +1,37 @@
-"""The audit: exploits and oddities in one recorded episode, and in a reward configuration.
+"""The audit: signs of reward farming in one episode, and in a reward configuration.
 
-`audit` looks at an episode, `audit_config` at what follows from a configuration alone. Both give alerts with evidence;
-`RULES` says in words what is looked for, `AuditThresholds` from where on it is found. Nothing here reads the store.
+`audit` reads an episode, `audit_config` a configuration alone. Both return alerts with evidence; `RULES` describes what
+they look for, `AuditThresholds` from where on it is found.
 
-records         what comes out
-thresholds      what can be adjusted
-trail           an episode as the rules walk through it
-laps            ways back to where they began
-unlocks         what of a decision's pay is for its unlocks
-crafter, worth  what Crafter's rules allow, and what a configuration pays for it
-arrivals        how often creatures appear
-rules           one file for each
-quiet           why nothing is found in a configuration
+crafter      what Crafter's rules allow: what unlocks bring, and which loops go on forever
+pay          what decisions and configurations pay
+trail        an episode as the rules read it
+rules        one rule a file
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.audit.no_finding_reasons import is_potential_based, why_nothing
-from core.analysis.audit.records import Alert, Cycle, Rule, Severity, Span
+from core.analysis.audit.crafter import KNOWN_LOOPS, UNLOCKS
+from core.analysis.audit.pay import unlocks_pay
+from core.analysis.audit.records import Alert, PayingLoop, Rule, Severity, Span, amount, share
 from core.analysis.audit.rules import CONFIG_RULES, EPISODE_RULES, RULES
+from core.analysis.audit.rules.loop_pays_best import known_loops_by_pay, least_pay
 from core.analysis.audit.thresholds import AuditThresholds
-from core.analysis.audit.trail import MOST_EVIDENCE, Trail
+from core.analysis.audit.trail import MAX_EVIDENCE, TINY, Trail
 from core.rewards import checked
+from core.rewards.registry import find_strategy
 from core.types import Episode, RewardConfig
 
 __all__ = [
     "CONFIG_RULES",
     "EPISODE_RULES",
-    "MOST_EVIDENCE",
+    "MAX_EVIDENCE",
     "RULES",
     "Alert",
     "AuditThresholds",
-    "Cycle",
+    "PayingLoop",
     "Rule",
     "Severity",
     "Span",
@@ -43,46 +41,63 @@ __all__ = [
 ]
 
 DEFAULTS = AuditThresholds()
-# What these find is no farming under potential-based shaping.
+# Under potential-based shaping, findings of these rules are no farming.
 _FARMING = ("paying_loop", "standing_still", "one_component", "no_change")
 _NO_FARMING = (
     "The configuration is potential-based, which leaves the best policies as they are (Ng, Harada, Russell 1999), so "
     "this is no sign of farming."
 )
+_POTENTIAL_BASED = (
+    "The configuration is potential-based: a loop gains nothing from a potential, so the best policies stay as they "
+    "are where gamma is the trainer's discount (Ng, Harada, Russell 1999). What loops pay was not compared."
+)
 
 
 def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
-    """What was found in an episode, as it was paid, alerts before notices and then those with more reward first.
+    """The findings in an episode as it was paid: alerts before notices, then by reward.
 
-    An episode that still runs is looked at as far as it has come. Raises InvalidReward where its configuration is
-    invalid (a strategy that this program does not have).
+    A running episode is audited as far as it has come. Raises InvalidReward where this program does not have the
+    strategy of its configuration.
     """
     trail = Trail(episode)
     found = _by_weight([alert for rule in EPISODE_RULES for alert in rule.find(trail, thresholds)])
-    return _excused(found) if is_potential_based(episode.spec.reward) else found
+    return _excused(found) if _is_potential_based(episode.spec.reward) else found
 
 
 def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
-    """What follows from a configuration alone; nothing where it is disabled or potential-based.
-
-    Raises InvalidReward.
-    """
-    usable = checked(config)
-    if is_potential_based(usable):
+    """The findings of a configuration; none where it is inactive or potential-based. Raises InvalidReward."""
+    config = checked(config)
+    if _is_potential_based(config):
         return ()
-    return _by_weight([alert for rule in CONFIG_RULES for alert in rule.find(usable, thresholds)])
+    return _by_weight([alert for rule in CONFIG_RULES for alert in rule.find(config, thresholds)])
 
 
 def why_no_config_alert(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> str:
-    """Why `audit_config` finds nothing, in sentences for people; empty where it finds something.
+    """Why `audit_config` finds nothing, for people; empty where it finds something. Raises InvalidReward."""
+    config = checked(config)
+    if not config.is_active:
+        return "The configuration is not active, so it pays nothing."
+    if _is_potential_based(config):
+        return _POTENTIAL_BASED
+    loop, best = known_loops_by_pay(config)[0]
+    unlocks = unlocks_pay(config)
+    if best.per_100_steps >= least_pay(unlocks, thresholds):
+        return ""
+    if best.per_100_steps <= TINY:
+        return f"None of the {len(KNOWN_LOOPS)} known loops pays anything."
+    return (
+        f"The known loop that pays best, {loop.name}, pays up to {amount(best.per_100_steps)} in 100 steps: "
+        f"{share(best.per_100_steps / unlocks)} of what all {len(UNLOCKS)} unlocks pay once. An alert begins at "
+        f"{share(thresholds.config_share)}."
+    )
 
-    Raises InvalidReward.
-    """
-    return why_nothing(checked(config), thresholds)
+
+def _is_potential_based(config: RewardConfig) -> bool:
+    return find_strategy(config.strategy).is_potential_based
 
 
 def _excused(found: tuple[Alert, ...]) -> tuple[Alert, ...]:
-    """One notice, that of the weightiest, in place of all alerts that speak of farming."""
+    """The alerts about farming replaced by one notice, that of the largest."""
     farming = [alert for alert in found if alert.rule in _FARMING and alert.severity is Severity.ALERT]
     notices = [
         replace(alert, severity=Severity.NOTICE, sentence=f"{alert.sentence} {_NO_FARMING}") for alert in farming[:1]

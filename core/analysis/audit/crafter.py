@@ -1,63 +1,112 @@
-"""Crafter's rules as far as an audit needs them: what each unlock brings, and what can be repeated for ever.
+"""Crafter's rules as far as an audit needs them: what each unlock brings, and what can be repeated forever.
 
-Sources: `data.yaml` of crafter 1.8.3 (recipes, what is collected and how often it succeeds) and its `objects.py`
-(hunger, thirst, fatigue). `tests/audit/test_crafter.py` holds this against `core.env.rules` and, where that is quick,
-against the engine. How often creatures appear has a file of its own.
+Sources: `data.yaml` of crafter 1.8.3 (recipes, collecting and its probabilities, through `core.env.rules`), its
+`objects.py` (hunger, thirst, fatigue) and `Env._balance_chunk` (how often creatures appear). The tests compare the
+numbers that are written here with the engine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.analysis.audit.arrivals import arrival_in_words, steps_for_each
+from core.env.rules import ACHIEVEMENTS, COLLECT, DAY_LENGTH, MAKE, MAX_ITEM
+from core.types import EnvConfig, Scene
 
-VITALS = ("health", "food", "drink", "energy")
-MOST = 9  # of anything that is held
+MOST = max(MAX_ITEM.values())  # of any item
 
-# What rises in the inventory when each achievement is unlocked for the first time. What it uses up is left out: in
-# the long run all of it was collected before.
-UNLOCKS: dict[str, dict[str, int]] = {
-    "collect_coal": {"coal": 1},
-    "collect_diamond": {"diamond": 1},
-    "collect_drink": {"drink": 1},
-    "collect_iron": {"iron": 1},
-    "collect_sapling": {"sapling": 1},
-    "collect_stone": {"stone": 1},
-    "collect_wood": {"wood": 1},
-    "defeat_skeleton": {},
-    "defeat_zombie": {},
+_GAINS: dict[str, dict[str, int]] = {
+    **{f"collect_{item}": {item: n} for rule in COLLECT.values() for item, n in rule.receives.items()},
+    **{f"make_{item}": {item: rule.gives} for item, rule in MAKE.items()},
     "eat_cow": {"food": 6},
     "eat_plant": {"food": 4},
-    "make_iron_pickaxe": {"iron_pickaxe": 1},
-    "make_iron_sword": {"iron_sword": 1},
-    "make_stone_pickaxe": {"stone_pickaxe": 1},
-    "make_stone_sword": {"stone_sword": 1},
-    "make_wood_pickaxe": {"wood_pickaxe": 1},
-    "make_wood_sword": {"wood_sword": 1},
-    "place_furnace": {},
-    "place_plant": {},
-    "place_stone": {},
-    "place_table": {},
     "wake_up": {"energy": 1},
 }
+UNLOCKS: dict[str, dict[str, int]] = {name: _GAINS.get(name, {}) for name in ACHIEVEMENTS}
+"""What rises in the inventory with the first unlock of each achievement. What it uses up is left out: in the long run
+all of it was collected before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How often a creature appears in a chunk with room for it, each time the engine balances the chunk.
+
+    probability: of one more, where there are too few. cells: how many cells of its ground a chunk needs.
+    share: of those times, how often the engine wants any.
+    """
+
+    probability: float
+    cells: int
+    share: float = 1.0
+
+
+AREA = EnvConfig().area  # cells
+CHUNK = (12, 12)  # cells; chunks at the edge are smaller
+BALANCE_EVERY = 10  # steps
+
+
+def zombies_wanted(daylight: float) -> int:
+    """How many zombies a chunk of grass is filled up to. daylight: 0 (darkest) to 1."""
+    return int(3.5 - 3 * daylight)
+
+
+def _share_with_zombies() -> float:
+    daylights = [
+        Scene(step, (0, 0), (), (), {}, sleeping=False).daylight for step in range(0, DAY_LENGTH, BALANCE_EVERY)
+    ]
+    return sum(zombies_wanted(daylight) > 0 for daylight in daylights) / len(daylights)
+
+
+ARRIVALS = {
+    "zombie": Arrival(0.3, 50, _share_with_zombies()),
+    "skeleton": Arrival(0.1, 6),
+    "cow": Arrival(0.01, 30),
+}
+
+
+def chunks_with(cells: int, area: tuple[int, int] = AREA) -> int:
+    """How many chunks of a world have at least `cells` cells."""
+    widths, heights = (
+        [min(size, end - at) for at in range(0, end, size)] for size, end in zip(CHUNK, area, strict=True)
+    )
+    return sum(width * height >= cells for width in widths for height in heights)
+
+
+def steps_for_each(creature: str) -> float:
+    """Lower bound of the mean number of steps until another creature appears; at least 1, for the blow.
+
+    Assumes that every chunk has the right ground only and is emptied at once.
+    """
+    arrival = ARRIVALS[creature]
+    return max(1.0, BALANCE_EVERY / (arrival.probability * arrival.share * chunks_with(arrival.cells)))
+
+
+def arrival_text(creature: str, ground: str) -> str:
+    """The derivation of `steps_for_each`. ground: what the creature appears on."""
+    arrival = ARRIVALS[creature]
+    at_night = f", {100 * arrival.share:.0f}% of the time, when it is dark enough," if arrival.share < 1 else ""
+    return (
+        f"Every {BALANCE_EVERY} steps{at_night} each chunk with at least {arrival.cells} cells of {ground} brings a "
+        f"{creature} with probability {arrival.probability:g}. Assumes that all {chunks_with(arrival.cells)} large "
+        f"enough chunks of a {AREA[0]} x {AREA[1]} world are such, and that walking takes no time."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step that changes something. inventory: what rises or falls. done: the achievement that is counted."""
+    """A step that changes something. inventory: its rises and falls. done: the achievement counted."""
 
     inventory: dict[str, int] = field(default_factory=dict[str, int])
     done: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """A way to be paid again and again that uses nothing up.
+class KnownLoop:
+    """Something that the rules allow forever and that uses nothing up.
 
-    steps: how many a lap takes, in the mean where chance plays a part.
-    events: its steps that change something, in order; after them all is held that was held before.
-    held: what of the inventory is other than `MOST` at its start.
+    steps: of one repetition, on average where it depends on chance.
+    events: its steps that change something, in order; the inventory is the same after them as before.
     derivation: where `steps` comes from, and what is assumed.
+    held: inventory entries that are not at `MOST` at its start.
     """
 
     name: str
@@ -67,109 +116,109 @@ class Loop:
     held: dict[str, int] = field(default_factory=dict[str, int])
 
 
-LOOPS: tuple[Loop, ...] = (
-    Loop("doing nothing", 1, (), "Standing still can go on for ever. Nothing is assumed to disturb."),
-    Loop(
+KNOWN_LOOPS: tuple[KnownLoop, ...] = (
+    KnownLoop("doing nothing", 1, (), "Standing still can go on forever. Assumes no disturbance."),
+    KnownLoop(
         "drinking with no thirst",
         1,
         (Event({}, "collect_drink"),),
         "Every do on water counts as a drink and leaves the water where it is; at 9 nothing refills.",
     ),
-    Loop(
+    KnownLoop(
         "drinking when thirsty",
         21,
         (Event({"drink": -1}), Event({"drink": 1}, "collect_drink")),
         "Thirst takes one drink every 21 steps (it has to exceed 20), the drinking itself included; one do on water "
         "gives it back.",
     ),
-    Loop(
+    KnownLoop(
         "placing a stone and taking it up again",
         2,
         (Event({"stone": -1}, "place_stone"), Event({"stone": 1}, "collect_stone")),
         "The ground under a collected stone is path, on which a stone can be placed. Needs a wood pickaxe and a stone.",
         held={"stone": 1},
     ),
-    Loop(
+    KnownLoop(
         "planting saplings",
         12,
         (Event({"sapling": 1}, "collect_sapling"), Event({"sapling": -1}, "place_plant")),
-        "A do on grass finds a sapling with probability 0.1, so 10 of them in the mean; 1 step plants it and 1 goes "
+        "A do on grass finds a sapling with probability 0.1, so 10 on average; 1 step plants it and 1 goes "
         "on to grass that is free. Grass is assumed not to run out.",
         held={"sapling": 0},
     ),
-    Loop(
+    KnownLoop(
         "searching saplings with 9 of them",
         10,
         (Event({}, "collect_sapling"),),
         "A do on grass finds a sapling with probability 0.1, and leaves the grass; at 9 it still counts as collected.",
     ),
-    Loop(
+    KnownLoop(
         "getting tired and sleeping",
         42,
         (Event({"energy": -1}), Event({"energy": 1}), Event({}, "wake_up")),
         "Awake, fatigue takes one energy every 31 steps (it has to exceed 30); asleep, 11 steps give it back (it has "
-        "to fall below -10), and the next step wakes up, which is awake already. Nothing is assumed to disturb.",
+        "to fall below -10), and the next step wakes up, which is awake already. Assumes no disturbance.",
     ),
-    Loop(
+    KnownLoop(
         "getting hungry and eating cows",
         156,
         (Event({"food": -6}), Event({"food": 6}, "eat_cow")),
         "Hunger takes one food every 26 steps (it has to exceed 25), the eating itself included, and a cow gives 6 "
         "back. A cow is assumed to stand there whenever one is wanted, with one blow to go.",
     ),
-    Loop(
+    KnownLoop(
         "eating a cow at every hunger",
         max(26.0, steps_for_each("cow")),
         (Event({"food": -1}), Event({"food": 1}, "eat_cow")),
-        "Hunger takes one food every 26 steps, the eating itself included. " + arrival_in_words("cow", "grass"),
+        "Hunger takes one food every 26 steps, the eating itself included. " + arrival_text("cow", "grass"),
     ),
-    Loop(
+    KnownLoop(
         "eating a plant whenever it is ripe",
         301,
         (Event({"food": -4}), Event({"food": 4}, "eat_plant")),
         "A plant that was eaten is ripe again after more than 300 steps, and gives 4 food. One plant, which nothing "
         "else eats.",
     ),
-    Loop(
+    KnownLoop(
         "eating the plants of a field at every hunger",
         26,
         (Event({"food": -1}), Event({"food": 1}, "eat_plant")),
         "Hunger takes one food every 26 steps, and one of many plants, of which one is always ripe, gives it back. "
         "Nothing else is assumed to eat them.",
     ),
-    Loop(
+    KnownLoop(
         "eating the plants of a field when hungry",
         104,
         (Event({"food": -4}), Event({"food": 4}, "eat_plant")),
         "Hunger takes 4 food in 104 steps, and one of many plants, of which one is always ripe, gives them back. "
         "Nothing else is assumed to eat them.",
     ),
-    Loop(
+    KnownLoop(
         "eating the plants of a field with no hunger",
         2,
         (Event({}, "eat_plant"),),
         "A plant that was eaten is not ripe at once, so 1 step looks at another one and 1 step eats it; at 9 nothing "
         "refills. More than 150 plants are assumed to stand along the way, and nothing else to eat them.",
     ),
-    Loop(
+    KnownLoop(
         "defeating zombies",
         steps_for_each("zombie"),
         (Event({}, "defeat_zombie"),),
-        arrival_in_words("zombie", "grass"),
+        arrival_text("zombie", "grass"),
     ),
-    Loop(
+    KnownLoop(
         "defeating skeletons",
         steps_for_each("skeleton"),
         (Event({}, "defeat_skeleton"),),
-        arrival_in_words("skeleton", "path"),
+        arrival_text("skeleton", "path"),
     ),
-    Loop(
+    KnownLoop(
         "eating cows with no hunger",
         steps_for_each("cow"),
         (Event({}, "eat_cow"),),
-        arrival_in_words("cow", "grass") + " At 9 nothing refills.",
+        arrival_text("cow", "grass") + " At 9 nothing refills.",
     ),
-    Loop(
+    KnownLoop(
         "being hurt and healing",
         13,
         (Event({"health": -1}), Event({"health": 1})),

@@ -1,4 +1,4 @@
-"""What an audit says: alerts, with the places that prove them."""
+"""Alerts with their evidence, and how their sentences write numbers and names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ from core.analysis.audit.thresholds import AuditThresholds
 
 Subject = TypeVar("Subject")
 
+_KINDS = {
+    "achievement": 'the unlock of "{}"',
+    "achievement_count": 'the count of "{}"',
+    "inventory": '"{}" in the inventory',
+    "indicator": "the indicator of a first unlock",
+    "environment": "the environment's reward",
+    "potential": 'the potential "{}"',
+}
+
 
 class Severity(StrEnum):
-    """How much an alert matters. A notice is worth knowing and is no reason to distrust an episode."""
+    """A notice is worth knowing, but no reason to distrust an episode."""
 
     NOTICE = "notice"
     ALERT = "alert"
@@ -21,13 +30,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Decisions in a row that prove something.
+    """Consecutive decisions as evidence.
 
     first_decision, last_decision: indices, both included.
     first_frame, last_frame: the state before the first step and the one after the last; frame 0 is the state after
     reset, frame k the one after step k - 1. They are equal where no step was taken.
-    reward: what of the shaped return is concerned here.
-    caption: what happened, in a few words.
+    reward: the part of the shaped return concerned. caption: what happened, in a few words.
     """
 
     first_decision: int
@@ -39,23 +47,23 @@ class Span:
 
     @property
     def opening_frame(self) -> int:
-        """Where to begin to look: the state after its first step, or where it stands if it took none."""
+        """Where to start watching: the frame after the first step, if there is one."""
         return min(self.first_frame + 1, self.last_frame)
 
 
 @dataclass(frozen=True, slots=True)
-class Cycle:
-    """One way round that pays and leads back to where it began.
+class PayingLoop:
+    """A loop that pays.
 
-    names: what was done on the way, by the achievements that were counted (or the components that paid).
-    steps: the length of a lap. gain: what a lap pays. laps: how many were found; 0 where a configuration was audited.
-    span: one lap as an example, the one that pays most a step; None where a configuration was audited.
+    names: what it does, as the achievements counted (or the components that paid).
+    steps, gain: of one repetition. repeats: how many were found; 0 in the audit of a configuration.
+    span: the repetition that pays most a step; None in the audit of a configuration.
     """
 
     names: tuple[str, ...]
     steps: float
     gain: float
-    laps: int = 0
+    repeats: int = 0
     span: Span | None = None
 
     @property
@@ -66,12 +74,11 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something that was found.
+    """One finding.
 
-    rule: the id of its rule in `RULES`.
-    sentence: what was found, with its numbers. criterion: the rule and its thresholds, in words.
-    reward: how much of the shaped return is concerned; for a configuration, what 100 steps pay.
-    evidence: where to look, in order of time; at most `MOST_EVIDENCE` spans, those with the most reward.
+    rule: its id in `RULES`. sentence: what was found, with numbers. criterion: the rule with its thresholds, as text.
+    reward: the part of the shaped return concerned; for a configuration, what 100 steps pay.
+    evidence: in order of time, at most `MAX_EVIDENCE` spans, those with the most reward.
     """
 
     rule: str
@@ -80,18 +87,39 @@ class Alert:
     criterion: str
     reward: float
     evidence: tuple[Span, ...] = ()
-    cycle: Cycle | None = None
+    loop: PayingLoop | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[Subject]):
-    """One thing to look for.
+    """description: what is looked for, and what an honest episode does instead.
 
-    description: what is looked for, and what an honest episode does instead.
-    find: gives the alerts of a subject: a `Trail`, or a checked reward configuration.
+    find: yields the alerts of a `Trail` or of a checked reward configuration.
     """
 
     id: str
     name: str
     description: str
     find: Callable[[Subject, AuditThresholds], Iterator[Alert]]
+
+
+def component(kind: str, name: str) -> str:
+    known = _KINDS.get(kind)
+    return f'{kind} "{name}"' if known is None else known.replace("{}", name)
+
+
+def amount(value: float) -> str:
+    """A reward: two decimals, or two significant digits where it is small."""
+    return f"{value:,.2f}" if abs(value) >= 0.095 or not value else f"{value:.2g}"
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.0f}%"
+
+
+def unlocks_worth(count: float, *, is_paid: bool = True) -> str:
+    """is_paid: whether the configuration pays for unlocks; where it does not, Crafter's own reward is the unit."""
+    many = "" if count == 1 else f"{count:g} times "
+    if not is_paid:
+        return f"{many}the 1 that Crafter itself pays for an unlock, as this configuration pays nothing for one"
+    return f"{many}as much as an unlock does on average"

@@ -1,4 +1,4 @@
-"""The thresholds of all rules: numbers with the label, help text and bounds that a form is drawn from."""
+"""The thresholds of all rules, with labels, help texts and bounds for a form."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from core.params import integer, kind_of, number
 from core.text import quoted
 
 
-def _of(rule: str, made: Any) -> Any:
-    """The field that `core.params` made, with the id of its rule beside its label, help and bounds."""
-    return field(default=made.default, metadata={**made.metadata, "rule": rule})
+def _of(rule: str, param: Any) -> Any:
+    """A field of `core.params` with the id of its rule in its metadata."""
+    return field(default=param.default, metadata={**param.metadata, "rule": rule})
 
 
 @dataclass(frozen=True, slots=True)
 class AuditThresholds:
-    """From where on something is an alert.
+    """From where on something is an alert. Raises InvalidInput for a value out of its bounds.
 
-    Amounts are counted in unlocks' worth: the mean of what the configuration pays for each of Crafter's 22 unlocks
-    (`worth.py`). So a configuration that pays ten times as much for everything needs no other thresholds.
+    Amounts are in unlocks' worth: the mean pay of Crafter's 22 unlocks under the configuration. So a configuration
+    that pays ten times as much for everything needs no other thresholds.
 
     The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 27
     episodes of the scripted policy of up to 1,000 steps (seeds 0 to 24, 9200 and 9214) the largest share of a component
-    was 0.11, 200 steps without an unlock paid at most 6.1 unlocks' worth, and loops of 5 or more laps were worth at
-    most 0.36. The one exception were 5 laps worth 1.2, out of a shelter and back while it was still dark; such laps
-    count half.
-
-    Raises InvalidInput for a value that is no number or out of its bounds.
+    was 0.11, 200 steps without an unlock paid at most 6.1 unlocks' worth, and loops of 5 or more repeats were worth
+    at most 0.36. The one exception were 5 repeats worth 1.2, out of a shelter and back while it was still dark; such
+    repeats count half.
     """
 
     component_share: float = _of(
@@ -46,7 +44,7 @@ class AuditThresholds:
         integer(
             20,
             label="Paid decisions",
-            description="In at least so many decisions that unlocked nothing.",
+            description="In at least this many decisions that unlocked nothing.",
             low=1,
             high=1_000,
         ),
@@ -56,7 +54,7 @@ class AuditThresholds:
         integer(
             200,
             label="Window in steps",
-            description="The stretch without an unlock that is looked at is at most this long.",
+            description="Max length of a stretch without an unlock.",
             low=10,
             high=10_000,
         ),
@@ -66,18 +64,18 @@ class AuditThresholds:
         number(
             7.0,
             label="Pay in the window, in unlocks' worth",
-            description="An alert where so much is paid in such a window.",
+            description="An alert where at least this is paid in such a window.",
             low=0.0,
             high=100.0,
         ),
     )
-    loop_laps: int = _of(
+    loop_repeats: int = _of(
         "paying_loop",
         integer(
             5,
-            label="Laps",
-            description="An alert from this many laps of the same loop on. A lap that leads to another place and back "
-            "counts half. Where each lap leaves another ground behind, so many have to begin at one place.",
+            label="Repeats",
+            description="An alert from this many repeats of the same loop on. One that leads to another place and back "
+            "counts half. Where repeats change the ground, this many must begin at one place.",
             low=1,
             high=1_000,
         ),
@@ -86,7 +84,7 @@ class AuditThresholds:
         "paying_loop",
         number(
             0.6,
-            label="Pay of the laps, in unlocks' worth",
+            label="Pay of the repeats, in unlocks' worth",
             description="Where they pay at least this together.",
             low=0.0,
             high=100.0,
@@ -97,17 +95,17 @@ class AuditThresholds:
         integer(
             1_000,
             label="Window in steps",
-            description="The laps have to lie within so many steps.",
+            description="The repeats must lie within this many steps.",
             low=10,
             high=10_000,
         ),
     )
-    loop_lap_steps: int = _of(
+    loop_steps: int = _of(
         "paying_loop",
         integer(
             40,
-            label="Longest lap in steps",
-            description="A way back that takes longer is not counted as a lap.",
+            label="Max steps of a repeat",
+            description="A longer way back does not count.",
             low=1,
             high=1_000,
         ),

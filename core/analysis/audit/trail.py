@@ -1,4 +1,4 @@
-"""An episode as the rules walk through it: states by frame, and what each decision was paid."""
+"""An episode as the rules read it: states by frame, and what each decision was paid."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from core.analysis.audit.pay import pay_beside, unlock_worth
 from core.analysis.audit.records import Span
-from core.analysis.audit.unlocks import pay_beside
-from core.analysis.audit.worth import unlock_worth
 from core.types import Decision, Episode, StateRecord
 
-MOST_EVIDENCE = 20  # spans of one alert
-# Sums of rewards that should be 0 may differ from it by rounding.
-TINY = 1e-9
+MAX_EVIDENCE = 20  # spans of one alert
+TINY = 1e-9  # sums up to this size may be 0 but for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One decision. Equal to itself alone.
+    """One decision, hashed by identity.
 
-    first_frame, last_frame: as in `Span`. pay: its shaped reward. pay_beside: without what was paid for its unlocks.
+    first_frame, last_frame: as in `Span`. pay: its shaped reward. pay_beside: without the pay for its unlocks.
     """
 
     decision: Decision
@@ -33,17 +31,11 @@ class Entry:
 
     @property
     def index(self) -> int:
-        """The decision's index."""
         return self.decision.index
-
-    @property
-    def unlocked(self) -> bool:
-        """Whether it unlocked something."""
-        return bool(self.decision.unlocked)
 
 
 class Trail:
-    """One episode. entries: its decisions in order. states: one for each frame, None where none was recorded."""
+    """entries: the decisions in order. states: of each frame; the first is None without a recorded start."""
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
@@ -58,12 +50,12 @@ class Trail:
 
     @cached_property
     def entry_of_step(self) -> list[Entry]:
-        """The decision that each step belongs to; step k leads from frame k to frame k + 1."""
+        """The decision of each step; step k leads from frame k to frame k + 1."""
         return [entry for entry in self.entries for _ in entry.decision.steps]
 
     @cached_property
     def worlds(self) -> list[int]:
-        """For each frame the number of its world: all 0 in what this program records."""
+        """The number of each frame's world: 0 throughout, except in some imported and older episodes."""
         numbers = [0]
         for before, after in pairwise(self.states):
             numbers.append(numbers[-1] + _is_another_world(before, after))
@@ -71,18 +63,17 @@ class Trail:
 
     @cached_property
     def pays_unlocks(self) -> bool:
-        """Whether the episode's configuration pays anything for unlocks. Raises InvalidReward."""
+        """Raises InvalidReward."""
         return unlock_worth(self.episode.spec.reward) > 0
 
     @cached_property
     def unlock_worth(self) -> float:
-        """The mean size of an unlock's pay under the episode's configuration; 1, as Crafter itself pays, where it pays
-        nothing for any. Raises InvalidReward."""
+        """As `unlock_worth`, but 1, Crafter's own reward, where no unlock is paid. Raises InvalidReward."""
         return unlock_worth(self.episode.spec.reward) or 1.0
 
 
 def _is_another_world(before: StateRecord | None, after: StateRecord | None) -> bool:
-    """Within one world the clock and the counts only rise, and what was achieved stays so."""
+    """Within one world the clock and counts only rise, and achievements stay unlocked."""
     if before is None or after is None:
         return False
     earlier, later = before.facts, after.facts
@@ -94,24 +85,21 @@ def _is_another_world(before: StateRecord | None, after: StateRecord | None) -> 
 
 
 def total(entries: Iterable[Entry]) -> float:
-    """What these decisions were paid."""
     return math.fsum(entry.pay for entry in entries)
 
 
 def total_beside(entries: Iterable[Entry]) -> float:
-    """What these decisions were paid beside their unlocks."""
     return math.fsum(entry.pay_beside for entry in entries)
 
 
 def span(entries: Sequence[Entry], caption: str, *, reward: float | None = None) -> Span:
-    """Decisions in a row as evidence."""
     first, last = entries[0], entries[-1]
     paid = total(entries) if reward is None else reward
     return Span(first.index, last.index, first.first_frame, last.last_frame, paid, caption)
 
 
 def runs(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """The same decisions, those that follow on each other together."""
+    """The same decisions, grouped into stretches without a gap."""
     run: list[Entry] = []
     for entry in entries:
         if run and entry.index != run[-1].index + 1:
@@ -122,7 +110,7 @@ def runs(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield run
 
 
-def most_telling(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """At most `MOST_EVIDENCE` of them, those with the most reward, in order of time."""
-    by_reward = sorted(spans, key=lambda span: -abs(span.reward))[:MOST_EVIDENCE]
+def strongest(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The `MAX_EVIDENCE` spans with the most reward, in order of time."""
+    by_reward = sorted(spans, key=lambda span: -abs(span.reward))[:MAX_EVIDENCE]
     return tuple(sorted(by_reward, key=lambda span: span.first_frame))

@@ -1,4 +1,4 @@
-"""The audit of episodes that were really played, under the default `per_achievement` configuration."""
+"""The audit of played episodes, under the default `per_achievement` configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from core.analysis.audit import MOST_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
+from core.analysis.audit import MAX_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
 from core.types import Decision, Episode, RewardConfig, StateFacts, StopReason
 from tests.support.audit_episodes import DEFAULT, Story, To, played
 
@@ -45,24 +45,24 @@ def state_at(episode: Episode, frame: int) -> StateFacts:
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
-def test_an_episode_that_was_farmed_is_found_by_its_loop(farm: str, seed: int):
+def test_a_farmed_episode_is_found_by_its_loop(farm: str, seed: int):
     loops = [alert for alert in alerts(farmed(farm, seed)) if alert.rule == "paying_loop"]
-    assert FARMED[farm] in [set(alert.cycle.names) for alert in loops if alert.cycle]
+    assert FARMED[farm] in [set(alert.loop.names) for alert in loops if alert.loop]
 
 
-def test_an_episode_in_which_the_farmer_died_before_it_had_farmed_five_times_is_no_farm():
+def test_a_farmer_that_died_early_is_no_finding():
     farm, seed = DIED_TOO_EARLY
     episode = farmed(farm, seed)
     assert episode.stop_reason is StopReason.TERMINATED
-    assert episode.decisions[-1].after.achievement_counts["place_plant"] < AuditThresholds().loop_laps
+    assert episode.decisions[-1].after.achievement_counts["place_plant"] < AuditThresholds().loop_repeats
     assert alerts(episode) == []
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
-def test_the_evidence_is_decisions_of_the_episode_with_their_frames_and_their_reward(farm: str, seed: int):
+def test_evidence_names_decisions_frames_and_reward(farm: str, seed: int):
     episode = farmed(farm, seed)
     for alert in audit(episode):
-        assert 1 <= len(alert.evidence) <= MOST_EVIDENCE
+        assert 1 <= len(alert.evidence) <= MAX_EVIDENCE
         for span in alert.evidence:
             decisions, frames = in_span(episode, span)
             assert (span.first_frame, span.last_frame) == (frames[0], frames[-1])
@@ -70,36 +70,26 @@ def test_the_evidence_is_decisions_of_the_episode_with_their_frames_and_their_re
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
-def test_a_loop_is_where_the_farmer_said_that_it_farms(farm: str, seed: int):
-    episode = farmed(farm, seed)
-    (loop,) = [a for a in alerts(episode) if a.cycle and set(a.cycle.names) == FARMED[farm]]
-    for span in loop.evidence:
-        decisions, _ = in_span(episode, span)
-        reasons = " ".join(decision.tool_calls[0].reasoning for decision in decisions)
-        assert "Farming" in reasons or "Drink" in reasons or "stone" in reasons
-
-
-@pytest.mark.parametrize(("farm", "seed"), FARMERS)
-def test_the_lap_that_stands_for_a_loop_ends_where_it_began(farm: str, seed: int):
+def test_the_example_of_a_loop_ends_where_it_began(farm: str, seed: int):
     episode = farmed(farm, seed)
     for alert in alerts(episode):
-        if alert.cycle is None or alert.cycle.span is None:
+        if alert.loop is None or alert.loop.span is None:
             continue
-        lap = alert.cycle.span
-        _, frames = in_span(episode, lap)
-        assert frames[0] <= lap.first_frame < lap.last_frame <= frames[-1]
-        assert lap.last_frame - lap.first_frame == alert.cycle.steps
-        before, after = (state_at(episode, frame) for frame in (lap.first_frame, lap.last_frame))
+        example = alert.loop.span
+        _, frames = in_span(episode, example)
+        assert frames[0] <= example.first_frame < example.last_frame <= frames[-1]
+        assert example.last_frame - example.first_frame == alert.loop.steps
+        before, after = (state_at(episode, frame) for frame in (example.first_frame, example.last_frame))
         assert before.position == after.position
         assert all(after.inventory[item] <= n for item, n in before.inventory.items())
-        assert alert.reward == pytest.approx(alert.cycle.gain * alert.cycle.laps)
+        assert alert.reward == pytest.approx(alert.loop.gain * alert.loop.repeats)
 
 
 def test_a_loop_of_water_is_one_drink_long_and_begins_after_the_first():
     episode = farmed("water", 1)
     loop = next(alert for alert in alerts(episode) if alert.rule == "paying_loop")
-    assert loop.cycle is not None
-    assert (loop.cycle.steps, loop.cycle.gain) == (1, pytest.approx(0.06, rel=0.2))
+    assert loop.loop is not None
+    assert (loop.loop.steps, loop.loop.gain) == (1, pytest.approx(0.06, rel=0.2))
     assert min(span.first_frame for span in loop.evidence) > episode.unlock_steps["collect_drink"]
 
 
@@ -109,12 +99,12 @@ def test_a_scripted_episode_raises_no_alert(seed: int):
 
 
 @pytest.mark.parametrize("seed", [9200, 9214])
-def test_a_long_scripted_episode_that_digs_and_builds_much_raises_no_alert(seed: int):
+def test_much_digging_and_building_raises_no_alert(seed: int):
     assert alerts(played("scripted", seed, STEPS)) == []
 
 
 @pytest.mark.parametrize("actions", [5, 10])
-def test_an_honest_player_that_leaves_its_shelter_and_shuts_it_again_until_it_is_light_raises_no_alert(actions: int):
+def test_leaving_and_closing_a_shelter_raises_no_alert(actions: int):
     assert alerts(played("scripted", 8, STEPS, actions=actions)) == []
 
 
@@ -123,14 +113,14 @@ def test_a_random_episode_raises_no_alert(seed: int):
     assert alerts(played("random", seed, 400)) == []
 
 
-def test_what_honest_episodes_do_raise_is_that_unlocks_are_paid_under_several_names():
+def test_honest_episodes_have_a_notice_of_double_counted_unlocks():
     assert {alert.rule for alert in audit(played("scripted", 20, 400))} == {"paid_twice"}
 
 
 def test_higher_thresholds_find_less_and_lower_ones_more():
     episode = farmed("stone", 1)
     found = alerts(episode)
-    strict = replace(AuditThresholds(), loop_laps=1_000, still_worth=100.0)
+    strict = replace(AuditThresholds(), loop_repeats=1_000, still_worth=100.0)
     assert {"paying_loop", "standing_still"} <= {alert.rule for alert in found}
     assert not {"paying_loop", "standing_still"} & {alert.rule for alert in alerts(episode, strict)}
     loose = replace(AuditThresholds(), component_share=0.05, component_decisions=5, twice_share=0.0)
@@ -145,17 +135,12 @@ def test_alerts_come_before_notices_and_those_with_more_reward_first():
 
 
 @pytest.mark.parametrize("scale", [0.001, 1000.0])
-def test_a_configuration_that_pays_more_for_everything_changes_no_finding(scale: float):
+def test_scaling_all_rewards_changes_no_finding(scale: float):
     honest, farmer = Story(replace(DEFAULT, indicator_lambda=scale)), Story(replace(DEFAULT, indicator_lambda=scale))
     honest.unlock_all()
     farmer.unlock_all().repeat(60, (To(done="collect_drink"),))
     assert alerts(honest.episode) == []
     assert "paying_loop" in {alert.rule for alert in alerts(farmer.episode)}
-
-
-def test_with_a_negative_lambda_repeating_costs_and_is_no_loop_that_pays():
-    story = Story(replace(DEFAULT, indicator_lambda=-1.0)).unlock_all().repeat(60, (To(done="collect_drink"),))
-    assert not {"paying_loop", "standing_still", "one_component"} & {alert.rule for alert in audit(story.episode)}
 
 
 def test_nothing_is_found_where_nothing_is_paid():
@@ -164,19 +149,19 @@ def test_nothing_is_found_where_nothing_is_paid():
     assert audit_config(story.config) == ()
 
 
-def test_an_episode_without_a_world_and_one_without_a_decision_are_nothing_to_look_at():
+def test_an_episode_without_decisions_has_no_finding():
     episode = Story().episode
     assert audit(episode) == audit(replace(episode, initial=None)) == ()
 
 
-def test_every_rule_says_in_words_what_it_looks_for_and_has_thresholds():
+def test_every_rule_has_a_description_and_thresholds():
     for name, rule in RULES.items():
         assert rule.id == name
         assert rule.name and rule.description.endswith(".")
     assert {spec.metadata["rule"] for spec in fields(AuditThresholds)} == set(RULES)
 
 
-def test_every_alert_names_its_rule_and_says_its_criterion():
+def test_every_alert_names_its_rule_and_criterion():
     found = [*audit(farmed("stone", 1)), *audit_config(RewardConfig(strategy="per_achievement"))]
     for alert in found:
         assert alert.rule in RULES

@@ -1,34 +1,40 @@
-"""What the audit takes for Crafter's rules is what the engine does."""
+"""The audit's numbers about Crafter are the engine's."""
 
 from __future__ import annotations
 
+from itertools import count
+
+import numpy as np
 import pytest
 
-from core.analysis.audit.crafter import LOOPS, MOST, UNLOCKS, VITALS, Loop
+from core.analysis.audit.crafter import (
+    ARRIVALS,
+    BALANCE_EVERY,
+    CHUNK,
+    KNOWN_LOOPS,
+    Arrival,
+    KnownLoop,
+    chunks_with,
+    steps_for_each,
+    zombies_wanted,
+)
 from core.env import CrafterEnv
-from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, ITEMS, MAKE, MAX_ITEM, PLACE, RIPE_AGE
-from core.env.rules import VITALS as TRUE_VITALS
+from core.env.balance import EVERY as ENGINE_BALANCE_EVERY
+from core.env.balance import balance
+from core.env.generator import WorldRandom
+from core.env.objects import Plant
+from core.env.player import Player
+from core.env.rules import ACTIONS, COLLECT, PLACE, RIPE_AGE, SEMANTIC_IDS
+from core.env.state import CHUNK_SIZE
+from core.env.world import World
 
-BY_NAME = {loop.name: loop for loop in LOOPS}
-
-
-def test_the_unlocks_are_crafters():
-    assert tuple(UNLOCKS) == ACHIEVEMENTS
-    assert VITALS == TRUE_VITALS
-    assert set(MAX_ITEM.values()) == {MOST}
-
-
-def test_what_unlocks_bring_is_what_the_recipes_give():
-    for rule in COLLECT.values():
-        for item, amount in rule.receives.items():
-            assert UNLOCKS[f"collect_{item}"] == {item: amount}
-    for item, rule in MAKE.items():
-        assert UNLOCKS[f"make_{item}"] == {item: rule.gives}
-    assert all(item in ITEMS for gains in UNLOCKS.values() for item in gains)
+BY_NAME = {loop.name: loop for loop in KNOWN_LOOPS}
+GROUND = {"zombie": "grass", "skeleton": "path", "cow": "grass"}
+MARGIN = 18
 
 
-@pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.name)
-def test_a_loop_ends_with_what_it_began_with(loop: Loop):
+@pytest.mark.parametrize("loop", KNOWN_LOOPS, ids=lambda loop: loop.name)
+def test_a_loop_leaves_the_inventory_as_it_was(loop: KnownLoop):
     change = {item: 0 for event in loop.events for item in event.inventory}
     for event in loop.events:
         for item, amount in event.inventory.items():
@@ -37,7 +43,7 @@ def test_a_loop_ends_with_what_it_began_with(loop: Loop):
     assert len(loop.events) <= loop.steps
 
 
-def test_what_stones_saplings_and_plants_take_follows_from_the_recipes():
+def test_steps_of_loops_follow_from_the_recipes():
     assert PLACE["stone"].uses == {"stone": 1}
     assert COLLECT["stone"].leaves in PLACE["stone"].where
     assert PLACE["plant"].uses == {"sapling": 1}
@@ -47,7 +53,7 @@ def test_what_stones_saplings_and_plants_take_follows_from_the_recipes():
 
 
 def steps_until(env: CrafterEnv, action: str, vital: str, amount: int) -> int:
-    """How often the action has to be done until that much of a vital is held."""
+    """How many times the action is done until the vital has this amount."""
     for steps in range(1, 200):
         _, _, _, _, info = env.step(ACTIONS.index(action))
         if info["inventory"][vital] == amount:
@@ -62,7 +68,7 @@ def env() -> CrafterEnv:
     return env
 
 
-def test_sleeping_takes_a_lap_as_long_as_is_said(env: CrafterEnv):
+def test_getting_tired_and_sleeping_takes_as_long_as_in_the_engine(env: CrafterEnv):
     awake = steps_until(env, "noop", "energy", 8)
     asleep = steps_until(env, "sleep", "energy", 9)
     _, _, _, _, info = env.step(ACTIONS.index("noop"))
@@ -70,7 +76,90 @@ def test_sleeping_takes_a_lap_as_long_as_is_said(env: CrafterEnv):
     assert awake + asleep == BY_NAME["getting tired and sleeping"].steps
 
 
-def test_hunger_and_thirst_come_as_fast_as_is_said(env: CrafterEnv):
+def test_hunger_and_thirst_come_as_fast_as_in_the_engine(env: CrafterEnv):
     assert steps_until(env, "noop", "drink", 8) == BY_NAME["drinking when thirsty"].steps
     env.reset(seed=0)
     assert 6 * steps_until(env, "noop", "food", 8) == BY_NAME["getting hungry and eating cows"].steps
+
+
+def test_chunks_and_their_balance_are_the_engines():
+    assert (BALANCE_EVERY, CHUNK) == (ENGINE_BALANCE_EVERY, CHUNK_SIZE)
+    assert chunks_with(144) == 25 and chunks_with(30) == 35
+
+
+class Draws(WorldRandom):
+    """Always the same sample, and the cells in order."""
+
+    def __init__(self, sample: float) -> None:
+        super().__init__(0)
+        cells = count()
+        self.sample = lambda: sample
+        self.below = lambda low, high: low + next(cells) % (high - low)
+
+
+def one_chunk(ground: str, cells: int, random: WorldRandom, daylight: float) -> tuple[World, Player]:
+    """A chunk with that many cells of a ground, sand elsewhere, and a distant player."""
+    width, height = CHUNK
+    materials = np.full((3 * width, height), SEMANTIC_IDS["sand"], np.uint8)
+    materials[:width].flat[:cells] = SEMANTIC_IDS[ground]
+    world = World(materials, random, MARGIN)
+    world.daylight = daylight
+    player = Player(world, 3 * width - 1, height - 1)
+    world.add(player)
+    world.hold(0, 0, [])
+    return world, player
+
+
+def arrived(creature: str, *, cells: int, sample: float, daylight: float = 0.0, times: int = 1) -> int:
+    """How many creatures are in that chunk after it was balanced `times` times."""
+    world, player = one_chunk(GROUND[creature], cells, Draws(sample), daylight)
+    for _ in range(times):
+        balance(world, player)
+    return world.chunk_at(world.cell(0, 0)).counts[SEMANTIC_IDS[creature]]
+
+
+@pytest.mark.parametrize("creature", ARRIVALS)
+def test_creatures_appear_with_the_engines_probability(creature: str):
+    probability, enough = ARRIVALS[creature].probability, ARRIVALS[creature].cells
+    assert arrived(creature, cells=enough, sample=probability - 1e-9) == 1
+    assert arrived(creature, cells=enough, sample=probability) == 0
+
+
+@pytest.mark.parametrize("creature", ARRIVALS)
+def test_creatures_need_as_many_cells_as_in_the_engine(creature: str):
+    enough = ARRIVALS[creature].cells
+    assert arrived(creature, cells=enough, sample=0.0) == 1
+    assert arrived(creature, cells=enough - 1, sample=0.0) == 0
+
+
+@pytest.mark.parametrize("daylight", [0.0, 0.1, 0.3, 0.5, 0.6, 0.83, 0.84, 1.0])
+def test_a_chunk_gets_as_many_zombies_as_in_the_engine(daylight: float):
+    assert arrived("zombie", cells=144, sample=0.0, daylight=daylight, times=20) == zombies_wanted(daylight)
+
+
+def test_defeating_a_creature_takes_at_least_a_step(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(ARRIVALS, "zombie", Arrival(1.0, 1))
+    assert steps_for_each("zombie") == 1.0
+
+
+def test_who_sleeps_heals_in_as_many_steps_as_are_said():
+    _, player = one_chunk("grass", 0, WorldRandom(0), 1.0)
+    player.health = player.last_health = 1
+    player.sleeping, player.inventory["energy"] = True, 0
+    steps = 0
+    while player.health == 1:
+        player.update()
+        steps += 1
+    assert steps == 13
+
+
+def test_a_plant_that_was_eaten_is_not_ripe_at_once_and_ripe_again_after_its_age():
+    world, player = one_chunk("grass", 144, WorldRandom(0), 1.0)
+    plant = Plant(world, player.x - 2, player.y, grown=RIPE_AGE + 1)
+    assert plant.is_ripe
+    plant.grown = 0  # what eating does; it grows in the same step
+    steps = 0
+    while not plant.is_ripe:
+        plant.update()
+        steps += 1
+    assert steps == RIPE_AGE + 1

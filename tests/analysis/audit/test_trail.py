@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.audit.trail import MOST_EVIDENCE, Trail, most_telling, runs, span
+from core.analysis.audit.trail import MAX_EVIDENCE, Trail, runs, span, strongest
 from tests.support.audit_episodes import Story, To, played
 
 STEP = To()
@@ -17,7 +17,7 @@ def test_frames_are_counted_from_the_state_after_reset():
     assert [entry.index for entry in trail.entry_of_step] == [0, 0, 2]
 
 
-def test_what_this_program_plays_stays_in_one_world():
+def test_a_played_episode_stays_in_one_world():
     trail = Trail(played("random", 0, 400))
     assert set(trail.worlds) == {0}
 
@@ -28,16 +28,16 @@ def test_a_new_world_is_noticed_by_what_goes_back(before: To):
     assert Trail(story.episode).worlds == [0, 0, 0, 1, 1]
 
 
-def test_decisions_that_follow_on_each_other_are_one_run():
+def test_consecutive_decisions_are_one_run():
     entries = Trail(Story().repeat(6, (STEP,)).episode).entries
     chosen = [entries[0], entries[1], entries[3], entries[5]]
     assert [[entry.index for entry in run] for run in runs(chosen)] == [[0, 1], [3], [5]]
 
 
-def test_of_much_evidence_the_most_telling_is_kept_in_order_of_time():
+def test_the_strongest_evidence_is_kept_in_order_of_time():
     entries = Trail(Story().repeat(50, (STEP,)).episode).entries
-    spans = most_telling(span([entry], "", reward=entry.index % 10) for entry in entries)
-    assert len(spans) == MOST_EVIDENCE
+    spans = strongest(span([entry], "", reward=entry.index % 10) for entry in entries)
+    assert len(spans) == MAX_EVIDENCE
     assert [one.first_decision for one in spans] == [n for n in range(50) if n % 10 >= 6]
 
 

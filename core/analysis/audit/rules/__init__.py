@@ -1,4 +1,4 @@
-"""The rules, each in a file of its own. A new one: a file with a `RULE`, and its name in the tuples here."""
+"""All rules. To add one, write a file with a `RULE` and list it here."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 from core.analysis.audit.records import Rule
 from core.analysis.audit.rules import (
-    after_end,
     loop_pays_best,
-    no_change,
+    no_effect,
     one_component,
     paid_twice,
     paying_loop,
@@ -22,8 +21,8 @@ EPISODE_RULES: tuple[Rule[Trail], ...] = (
     standing_still.RULE,
     one_component.RULE,
     paid_twice.RULE,
-    after_end.RULE,
-    no_change.RULE,
+    no_effect.AFTER_END,
+    no_effect.NO_CHANGE,
 )
 CONFIG_RULES: tuple[Rule[RewardConfig], ...] = (loop_pays_best.RULE,)
 RULES: dict[str, Rule[Any]] = {rule.id: rule for rule in (*EPISODE_RULES, *CONFIG_RULES)}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.analysis.audit.audit_text import amount, share
-from core.analysis.audit.crafter import LOOPS, UNLOCKS, Loop
-from core.analysis.audit.records import Alert, Cycle, Rule, Severity
+from core.analysis.audit.crafter import KNOWN_LOOPS, UNLOCKS, KnownLoop
+from core.analysis.audit.pay import loop_pay, unlocks_pay
+from core.analysis.audit.records import Alert, PayingLoop, Rule, Severity, amount, share
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import TINY
-from core.analysis.audit.worth import lap_pay, unlocks_pay
 from core.text import plural
 from core.types import RewardConfig
 
@@ -20,28 +19,28 @@ def find(config: RewardConfig, thresholds: AuditThresholds) -> Iterator[Alert]:
         return
     unlocks = unlocks_pay(config)
     least = least_pay(unlocks, thresholds)
-    for loop, cycle in cycles(config):
-        if cycle.per_100_steps >= least:
-            yield _alert(loop, cycle, unlocks, thresholds)
+    for loop, paying in known_loops_by_pay(config):
+        if paying.per_100_steps >= least:
+            yield _alert(loop, paying, unlocks, thresholds)
 
 
-def cycles(config: RewardConfig) -> list[tuple[Loop, Cycle]]:
-    """Every known loop and what it pays, the one that pays most first. Raises InvalidReward."""
-    return sorted(((loop, _cycle(config, loop)) for loop in LOOPS), key=lambda pair: -pair[1].per_100_steps)
+def known_loops_by_pay(config: RewardConfig) -> list[tuple[KnownLoop, PayingLoop]]:
+    """The one that pays most first. Raises InvalidReward."""
+    return sorted(((loop, _paying_loop(config, loop)) for loop in KNOWN_LOOPS), key=lambda pair: -pair[1].per_100_steps)
 
 
 def least_pay(unlocks: float, thresholds: AuditThresholds) -> float:
-    """What 100 steps of a loop have to pay for an alert, where all unlocks together pay `unlocks`."""
+    """What 100 steps of a loop must pay for an alert; unlocks: what all unlocks pay together."""
     return max(TINY, thresholds.config_share * unlocks)
 
 
-def _cycle(config: RewardConfig, loop: Loop) -> Cycle:
+def _paying_loop(config: RewardConfig, loop: KnownLoop) -> PayingLoop:
     names = dict.fromkeys(event.done for event in loop.events if event.done)
-    return Cycle(tuple(names) or (loop.name,), loop.steps, lap_pay(config, loop))
+    return PayingLoop(tuple(names) or (loop.name,), loop.steps, loop_pay(config, loop))
 
 
-def _alert(loop: Loop, cycle: Cycle, unlocks: float, thresholds: AuditThresholds) -> Alert:
-    pay = cycle.per_100_steps
+def _alert(loop: KnownLoop, paying: PayingLoop, unlocks: float, thresholds: AuditThresholds) -> Alert:
+    pay = paying.per_100_steps
     compared = (
         f"{share(pay / unlocks)} of what all {len(UNLOCKS)} unlocks pay once ({amount(unlocks)}); "
         f"{plural(round(100 * unlocks / pay), 'step')} of it pay as much as they do"
@@ -55,15 +54,15 @@ def _alert(loop: Loop, cycle: Cycle, unlocks: float, thresholds: AuditThresholds
         f"{loop.derivation}",
         criterion=f"100 steps of a loop pay at least {share(thresholds.config_share)} of what all unlocks pay once.",
         reward=pay,
-        cycle=cycle,
+        loop=paying,
     )
 
 
 RULE: Rule[RewardConfig] = Rule(
     id="loop_pays_best",
     name="The best policy is a loop",
-    description="A loop that Crafter's rules allow for ever pays so much that walking it is better than unlocking "
-    "things. What a lap pays is scored under the configuration itself; how many steps it takes follows from the rules, "
-    "with favourable assumptions, so the figure is a bound.",
+    description="A loop that Crafter's rules allow forever pays so much that repeating it is better than unlocking "
+    "things. Its pay is scored under the configuration itself; how many steps it takes follows from the rules, with "
+    "favourable assumptions, so the figure is an upper bound.",
     find=find,
 )

@@ -6,11 +6,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
-from core.analysis.audit.audit_text import amount, component, share
-from core.analysis.audit.records import Alert, Rule, Severity
+from core.analysis.audit.pay import paid_beside
+from core.analysis.audit.records import Alert, Rule, Severity, amount, component, share
 from core.analysis.audit.thresholds import AuditThresholds
-from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
-from core.analysis.audit.unlocks import paid_beside
+from core.analysis.audit.trail import TINY, Entry, Trail, runs, span, strongest
 from core.text import plural
 
 _Paid = dict[tuple[str, str], dict[Entry, float]]
@@ -33,14 +32,14 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
             f"in at least {plural(thresholds.component_decisions, 'decision')}; what unlocks themselves pay is left "
             "out.",
             reward=pay,
-            evidence=most_telling(
+            evidence=strongest(
                 span(run, f"{words} pays", reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)
             ),
         )
 
 
 def _repeated(trail: Trail) -> _Paid:
-    """What each component paid beside unlocks, by the decisions in which it did."""
+    """What each component paid beside unlocks, by decision."""
     paid: _Paid = defaultdict(lambda: defaultdict(float))
     for entry in trail.entries:
         for kind, name, pay in paid_beside(entry.decision):
@@ -59,7 +58,7 @@ RULE: Rule[Trail] = Rule(
     id="one_component",
     name="One component pays for most",
     description="One part of the reward, paid again and again for other things than unlocks, makes up most of "
-    "everything that was paid. An honest episode is paid for many different things, and a configuration that pays for "
-    "unlocks alone is no finding: what is paid for an unlock itself does not count.",
+    "all reward. An honest episode is paid for many different things. The pay of unlocks does not count, so a "
+    "configuration that pays for unlocks alone is no finding.",
     find=find,
 )

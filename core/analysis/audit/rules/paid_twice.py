@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.analysis.audit.audit_text import amount, component, share
-from core.analysis.audit.records import Alert, Rule, Severity
+from core.analysis.audit.pay import brought, own_share
+from core.analysis.audit.records import Alert, Rule, Severity, amount, component, share
 from core.analysis.audit.thresholds import AuditThresholds
-from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span
-from core.analysis.audit.unlocks import brought, own_share
+from core.analysis.audit.trail import TINY, Entry, Trail, span, strongest
 from core.text import plural
 from core.types import RewardComponent
 
@@ -34,7 +33,7 @@ class _Paid:
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
-    """One alert or notice for the episode, where any unlock was paid more than once."""
+    """At most one alert or notice."""
     unlocks = [_paid(entry, name) for entry in trail.entries for name in entry.decision.unlocked]
     again = math.fsum(unlock.again for unlock in unlocks)
     if again <= TINY:
@@ -51,7 +50,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         criterion=f"The parts of an unlock's pay other than its largest are at least {share(thresholds.twice_share)} "
         "of what unlocks paid; a notice below that.",
         reward=again,
-        evidence=most_telling(span([unlock.entry], unlock.name, reward=unlock.again) for unlock in several),
+        evidence=strongest(span([unlock.entry], unlock.name, reward=unlock.again) for unlock in several),
     )
 
 
@@ -60,7 +59,7 @@ def _paid(entry: Entry, name: str) -> _Paid:
     reward = entry.decision.reward
     parts: list[tuple[RewardComponent, float]] = []
     for part in reward.components:
-        # A decision of several actions may have brought more of it than the unlock itself.
+        # Several actions in one decision may have brought more than the unlock itself did.
         pay = reward.effective_lambda * part.value * own_share(part, brought(part, name))
         if pay > 0:
             parts.append((part, pay))

@@ -1,32 +1,121 @@
-"""A loop that pays: back where it was, no better off, and paid for the way."""
+"""A loop that pays: back at the same place, no better off, and paid on the way."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from core.analysis.audit.audit_text import amount, unlocks_worth
-from core.analysis.audit.laps import Lap, laps_of
-from core.analysis.audit.records import Alert, Cycle, Rule, Severity, Span
+from core.analysis.audit.pay import paid_beside, pay_for
+from core.analysis.audit.records import Alert, PayingLoop, Rule, Severity, Span, amount, unlocks_worth
 from core.analysis.audit.thresholds import AuditThresholds
-from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, runs, span
+from core.analysis.audit.trail import TINY, Entry, Trail, runs, span, strongest
+from core.env.rules import VITALS
 from core.text import join, plural
+from core.types import StateFacts, StateRecord
+
+_AWAY = 0.5  # weight of a loop that leads to another place and back
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The way from one visit of a place to the next, with the same inventory.
+
+    names: as in `PayingLoop`. first_frame, last_frame: as in `Span`.
+    paid: the decisions that it touches, and what each was paid for loops of these names.
+    place: where it began, if the ground changed; else None.
+    weight: `_AWAY` where it led to another place in between, such as a step out of a shelter and back; else 1.
+    """
+
+    names: tuple[str, ...]
+    first_frame: int
+    last_frame: int
+    paid: dict[Entry, float]
+    place: Hashable | None = None
+    weight: float = 1.0
+
+
+def find_loops(trail: Trail, longest: int) -> Iterator[Loop]:
+    """The paid loops of at most `longest` steps, in order of their ends.
+
+    A loop begins at the nearest earlier visit. Where the ground has changed since then, there may also be a longer one
+    from the nearest visit with the same ground.
+    """
+    on_same_ground: dict[Hashable, int] = {}
+    on_any_ground: dict[Hashable, int] = {}
+    for frame, state in enumerate(trail.states):
+        place = None if state is None else _place(state)
+        if state is None or place is None:
+            continue
+        place = (trail.worlds[frame], place)
+        ground = (place, state.scene.materials)
+        since = on_any_ground.get(place, -1)
+        same = on_same_ground.get(ground, -1)
+        on_any_ground[place] = on_same_ground[ground] = frame
+        if since > same:
+            yield from _paid_loop(trail, since, frame, longest, place)
+        yield from _paid_loop(trail, same, frame, longest, None)
+
+
+def _place(state: StateRecord) -> Hashable | None:
+    """What a loop leaves as it was: position, inventory but vitals, asleep or awake; else the world digest."""
+    facts = state.facts
+    if facts.position is None:
+        return state.world_digest or None
+    carried = frozenset((name, n) for name, n in facts.inventory.items() if n and name not in VITALS)
+    return facts.position, carried, state.scene.sleeping
+
+
+def _paid_loop(trail: Trail, since: int, frame: int, longest: int, place: Hashable | None) -> Iterator[Loop]:
+    """The loop between two visits, if it was paid and won nothing else. since: -1 for the first visit."""
+    if since < 0 or frame - since > longest:
+        return
+    before, after = trail.states[since], trail.states[frame]
+    assert before is not None and after is not None  # both are visits
+    entries = tuple(dict.fromkeys(trail.entry_of_step[since:frame]))
+    if _is_better_off(before.facts, after.facts):
+        return
+    names = _counted(before.facts, after.facts)
+    is_whole = entries[0].first_frame == since and entries[-1].last_frame == frame
+    if not names and not is_whole:
+        return  # what paid may have been the part of these decisions that is outside the loop
+    names = names or tuple(sorted({name for entry in entries for _, name, pay in paid_beside(entry.decision) if pay}))
+    paid = {entry: pay_for(entry.decision, names) for entry in entries}
+    if math.fsum(paid.values()) > TINY:
+        yield Loop(names, since, frame, paid, place, _AWAY if _leads_away(trail.states[since : frame + 1]) else 1.0)
+
+
+def _leads_away(states: Sequence[StateRecord | None]) -> bool:
+    return len({state.facts.position for state in states if state is not None}) > 1
+
+
+def _is_better_off(before: StateFacts, after: StateFacts) -> bool:
+    """Whether a vital rose (eating when hungry is no loop) or something was unlocked."""
+    had = before.achievements
+    if any(has and not had.get(name, False) for name, has in after.achievements.items()):
+        return True
+    return any(after.inventory.get(name, 0) > before.inventory.get(name, 0) for name in VITALS)
+
+
+def _counted(before: StateFacts, after: StateFacts) -> tuple[str, ...]:
+    counts = before.achievement_counts
+    return tuple(sorted(name for name, n in after.achievement_counts.items() if n > counts.get(name, 0)))
 
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
-    """One alert for each kind of loop that was walked often enough and paid enough, the one that pays most first.
+    """One alert for each kind of loop that was repeated and paid enough, the one that pays most first.
 
-    No decision is evidence for two of them: the best loop claims its own, and the rest is tested without these.
+    No decision is evidence for two kinds: the best claims its decisions, and the rest is tested without them.
     """
     least = max(TINY, thresholds.loop_worth * trail.unlock_worth)
-    kinds: dict[tuple[str, ...], list[Lap]] = defaultdict(list)
-    for lap in _counting(list(laps_of(trail, thresholds.loop_lap_steps)), thresholds.loop_laps):
-        kinds[lap.names].append(lap)
+    kinds: dict[tuple[str, ...], list[Loop]] = defaultdict(list)
+    for loop in _counting(list(find_loops(trail, thresholds.loop_steps)), thresholds.loop_repeats):
+        kinds[loop.names].append(loop)
     claimed: set[Entry] = set()
     while True:
-        free = [_free(laps, claimed) for laps in kinds.values()]
-        farmed = [laps for laps in free if _is_farmed(laps, thresholds, least)]
+        free = [_free(loops, claimed) for loops in kinds.values()]
+        farmed = [loops for loops in free if _is_farmed(loops, thresholds, least)]
         if not farmed:
             return
         best = max(farmed, key=_merit)
@@ -34,107 +123,106 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         claimed.update(_paid(best))
 
 
-def _counting(laps: Sequence[Lap], least: int) -> Iterator[Lap]:
-    """All but those of which each left another ground behind and few began at that place.
+def _counting(loops: Sequence[Loop], least: int) -> Iterator[Loop]:
+    """Without loops that changed the ground, unless many began at their place.
 
-    Digging, felling and bridging lead back to the same place with the same things, but not time and again.
+    Digging and bridging lead back to a place with the same inventory too, but not again and again.
     """
-    visits = Counter((lap.names, lap.place) for lap in laps)
-    return (lap for lap in laps if lap.place is None or visits[lap.names, lap.place] >= least)
+    visits = Counter((loop.names, loop.place) for loop in loops)
+    return (loop for loop in loops if loop.place is None or visits[loop.names, loop.place] >= least)
 
 
-def _free(laps: Iterable[Lap], claimed: set[Entry]) -> list[Lap]:
-    """Those of which no decision is claimed; each step belongs to one lap of a loop."""
-    free: list[Lap] = []
-    for lap in laps:
-        if claimed.isdisjoint(lap.paid) and (not free or lap.first_frame >= free[-1].last_frame):
-            free.append(lap)
+def _free(loops: Iterable[Loop], claimed: set[Entry]) -> list[Loop]:
+    """The loops without a claimed decision; each step belongs to one loop."""
+    free: list[Loop] = []
+    for loop in loops:
+        if claimed.isdisjoint(loop.paid) and (not free or loop.first_frame >= free[-1].last_frame):
+            free.append(loop)
     return free
 
 
-def _merit(laps: Sequence[Lap]) -> tuple[float, int]:
-    """What it pays; of two loops in the same decisions, the one that fills more of their steps."""
-    return round(_pay(laps), 9), sum(lap.last_frame - lap.first_frame for lap in laps)
+def _merit(loops: Sequence[Loop]) -> tuple[float, int]:
+    """The pay; of two kinds in the same decisions, the one that fills more of their steps."""
+    return round(_pay(loops), 9), sum(loop.last_frame - loop.first_frame for loop in loops)
 
 
-def _is_farmed(laps: Iterable[Lap], thresholds: AuditThresholds, least: float) -> bool:
-    """Whether enough laps, by their weights, lie within one window and pay enough there."""
-    window: deque[Lap] = deque()
-    times_held: Counter[Entry] = Counter()  # decisions of the window, each paid once though it may hold several laps
+def _is_farmed(loops: Iterable[Loop], thresholds: AuditThresholds, least: float) -> bool:
+    """Whether enough loops, by their weights, lie within one window and pay enough there."""
+    window: deque[Loop] = deque()
+    n_loops: Counter[Entry] = Counter()  # a decision may hold several loops, but is paid once
     pay = weight = 0.0
-    for lap in laps:
-        window.append(lap)
-        weight += lap.weight
-        pay += sum(pay for entry, pay in lap.paid.items() if not times_held[entry])
-        times_held.update(lap.paid.keys())
-        while lap.last_frame - window[0].first_frame > thresholds.loop_window and len(window) > 1:
+    for loop in loops:
+        window.append(loop)
+        weight += loop.weight
+        pay += sum(pay for entry, pay in loop.paid.items() if not n_loops[entry])
+        n_loops.update(loop.paid.keys())
+        while loop.last_frame - window[0].first_frame > thresholds.loop_window and len(window) > 1:
             gone = window.popleft()
             weight -= gone.weight
-            times_held.subtract(gone.paid.keys())
-            pay -= sum(pay for entry, pay in gone.paid.items() if not times_held[entry])
-        if weight >= thresholds.loop_laps and pay >= least:
+            n_loops.subtract(gone.paid.keys())
+            pay -= sum(pay for entry, pay in gone.paid.items() if not n_loops[entry])
+        if weight >= thresholds.loop_repeats and pay >= least:
             return True
     return False
 
 
-def _paid(laps: Iterable[Lap]) -> dict[Entry, float]:
-    """The decisions of laps, each once, and what they were paid: one may hold several laps."""
-    return {entry: pay for lap in laps for entry, pay in lap.paid.items()}
+def _paid(loops: Iterable[Loop]) -> dict[Entry, float]:
+    """The decisions of these loops, each once, with their pay."""
+    return {entry: pay for loop in loops for entry, pay in loop.paid.items()}
 
 
-def _pay(laps: Iterable[Lap]) -> float:
-    return math.fsum(_paid(laps).values())
+def _pay(loops: Iterable[Loop]) -> float:
+    return math.fsum(_paid(loops).values())
 
 
-def _alert(trail: Trail, laps: Sequence[Lap], thresholds: AuditThresholds, least: float) -> Alert:
-    paid = _paid(laps)
+def _alert(trail: Trail, loops: Sequence[Loop], thresholds: AuditThresholds, least: float) -> Alert:
+    paid = _paid(loops)
     pay = math.fsum(paid.values())
-    example = _example(laps)
+    example = _example(loops)
     steps = example.last_frame - example.first_frame
-    cycle = Cycle(example.names, steps, pay / len(laps), len(laps), _span_of(example))
+    loop = PayingLoop(example.names, steps, pay / len(loops), len(loops), _span_of(example))
     what = join([name.replace("_", " ") for name in example.names])
     return Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
-        sentence=f"{plural(len(laps), 'lap')} of a loop ({what}) paid {amount(pay)}, {amount(cycle.gain)} each: back "
-        f"at the same place with the same things, no better off. The one that pays best takes {plural(steps, 'step')} "
-        f"and begins after step {example.first_frame}.",
-        criterion=f"At least {plural(thresholds.loop_laps, 'lap')} of at most "
-        f"{plural(thresholds.loop_lap_steps, 'step')} each, within {plural(thresholds.loop_window, 'step')}, that pay "
+        sentence=f"A loop ({what}) paid {amount(pay)} in {plural(len(loops), 'repeat')}, {amount(loop.gain)} each: "
+        "back at the same place with the same inventory, no better off. The one that pays best takes "
+        f"{plural(steps, 'step')} and begins after step {example.first_frame}.",
+        criterion=f"At least {plural(thresholds.loop_repeats, 'repeat')} of at most "
+        f"{plural(thresholds.loop_steps, 'step')} each, within {plural(thresholds.loop_window, 'step')}, that pay "
         f"at least {amount(least)} together: "
         f"{unlocks_worth(thresholds.loop_worth, is_paid=trail.pays_unlocks)}. "
-        "A lap that leads to another place and back counts half.",
+        "A repeat that leads to another place and back counts half.",
         reward=pay,
-        evidence=most_telling(span(run, what, reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)),
-        cycle=cycle,
+        evidence=strongest(span(run, what, reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)),
+        loop=loop,
     )
 
 
-def _example(laps: Sequence[Lap]) -> Lap:
-    """The lap that pays most for each step of its decisions; of equals the shortest, of those the first."""
+def _example(loops: Sequence[Loop]) -> Loop:
+    """The one that pays most per step of its decisions; of equals the shortest, then the first."""
 
-    def merit(lap: Lap) -> tuple[float, int]:
-        entries = list(lap.paid)
+    def merit(loop: Loop) -> tuple[float, int]:
+        entries = list(loop.paid)
         steps = entries[-1].last_frame - entries[0].first_frame
-        return round(_pay([lap]) / steps, 9), lap.first_frame - lap.last_frame
+        return round(_pay([loop]) / steps, 9), loop.first_frame - loop.last_frame
 
-    return max(laps, key=merit)
+    return max(loops, key=merit)
 
 
-def _span_of(lap: Lap) -> Span:
-    entries = list(lap.paid)
+def _span_of(loop: Loop) -> Span:
+    entries = list(loop.paid)
     first, last = entries[0].index, entries[-1].index
-    return Span(first, last, lap.first_frame, lap.last_frame, _pay([lap]), "one lap")
+    return Span(first, last, loop.first_frame, loop.last_frame, _pay([loop]), "one repeat")
 
 
 RULE: Rule[Trail] = Rule(
     id="paying_loop",
     name="A loop that pays",
-    description="The player comes back to the same place with the same things, no vital higher, nothing unlocked, and "
-    "was paid on the way, again and again: drink and drink, place and collect. Where each lap leaves another ground "
-    "behind, as digging does, only many laps from one place count. A lap that leads to another place and back counts "
-    "half, as a step out of a shelter and back behind its wall is one. An honest player drinks to refill, digs to get "
-    "on, and rarely does the same thing twice for nothing. Only what pays for the loop itself counts, nothing for "
-    "unlocks.",
+    description="The character comes back to the same place with the same inventory, no vital higher, nothing "
+    "unlocked, and was paid on the way, again and again: drink and drink, place and collect. Where each repeat changes "
+    "the ground, as digging does, only many repeats from one place count. A repeat that leads to another place and "
+    "back counts half, such as a step out of a shelter and back. An honest policy drinks to refill, digs to get on, "
+    "and rarely does the same thing twice for nothing. Only the pay of the loop itself counts, not that of unlocks.",
     find=find,
 )

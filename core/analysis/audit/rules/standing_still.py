@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from core.analysis.audit.audit_text import amount, unlocks_worth
-from core.analysis.audit.records import Alert, Rule, Severity
+from core.analysis.audit.records import Alert, Rule, Severity, amount, unlocks_worth
 from core.analysis.audit.thresholds import AuditThresholds
-from core.analysis.audit.trail import TINY, Entry, Trail, most_telling, span, total_beside
+from core.analysis.audit.trail import TINY, Entry, Trail, span, strongest, total_beside
 from core.text import plural
 
 
@@ -31,23 +30,23 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     yield Alert(
         rule=RULE.id,
         severity=Severity.ALERT,
-        sentence=f"The shaped return rose by {amount(reward)} in {plural(steps, 'step')}, what unlocks paid left out, "
+        sentence=f"The shaped return rose by {amount(reward)} in {plural(steps, 'step')}, without the pay of unlocks, "
         f"{where}.",
         criterion=f"At most {plural(thresholds.still_steps, 'step')} from one unlock to the next, or one longer "
         f"decision, pay at least {amount(least)} beside the unlock: "
         f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}. Windows that touch are one stretch.",
         reward=reward,
-        evidence=most_telling(
+        evidence=strongest(
             span(stretch, "return rises, no further unlock", reward=total_beside(stretch)) for stretch in stretches
         ),
     )
 
 
 def _between_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """What begins with the start or with a decision that unlocked something, which may have done more than that."""
+    """Stretches that begin with the start or with a decision that unlocked something, as it may have done more."""
     quiet: list[Entry] = []
     for entry in entries:
-        if entry.unlocked:
+        if entry.decision.unlocked:
             yield quiet
             quiet = []
         quiet.append(entry)
@@ -55,9 +54,9 @@ def _between_unlocks(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple[int, int]]:
-    """Where enough is paid, as (first, last): for each last, the stretch of at most so many steps that pays most."""
+    """(first, last) wherever enough is paid: for each last, the best-paid stretch of at most `steps` steps."""
     paid = 0.0  # before the current entry
-    starts: deque[tuple[int, float]] = deque()  # where to begin and what was paid before it, both rising
+    starts: deque[tuple[int, float]] = deque()  # where to begin, and the pay before it; both rise
     for last, entry in enumerate(quiet):
         while starts and starts[-1][1] >= paid:
             starts.pop()
@@ -66,7 +65,7 @@ def _windows(quiet: Sequence[Entry], steps: int, least: float) -> Iterator[tuple
             starts.popleft()
         paid += entry.pay_beside
         first, before = starts[0]
-        if paid <= before:  # a loss that was not made up for: what follows stands by itself
+        if paid <= before:  # a net loss: what follows starts from 0
             starts.clear()
             paid = 0.0
         elif entry.pay_beside > 0 and paid - before >= least:
@@ -89,7 +88,7 @@ RULE: Rule[Trail] = Rule(
     name="Return rises, achievements stand still",
     description="A stretch of steps in which nothing new is unlocked pays as much as several unlocks do; what the "
     "decision before it paid for its unlock is left out. An honest "
-    "player between two unlocks gathers what the next one needs and keeps itself alive, which pays a little; only "
+    "policy between two unlocks gathers what the next one needs and keeps itself alive, which pays a little; only "
     "repeating something pays a lot.",
     find=find,
 )

@@ -37,7 +37,7 @@ def test_where_the_repetition_outweighs_the_rest_it_is_an_alert():
     heavy = replace(DEFAULT, inventory_weights={"wood": 1.0}, achievement_count_weights={"collect_wood": 1.0})
     (alert,) = twice(Story(heavy).decide(WOOD))
     assert alert.severity is Severity.ALERT
-    assert "67 % of what all unlocks paid" in alert.sentence
+    assert "67% of what all unlocks paid" in alert.sentence
 
 
 def test_the_threshold_decides_between_the_two():

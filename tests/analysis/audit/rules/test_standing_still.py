@@ -31,7 +31,7 @@ def test_much_pay_without_an_unlock_is_found_with_the_whole_stretch():
     assert round(alert.reward, 6) == 100 * 0.18
     (span,) = alert.evidence
     assert (span.first_decision, span.last_decision, span.first_frame, span.last_frame) == (22, 121, 22, 122)
-    assert "what unlocks paid left out, from step 22 to step 122." in alert.sentence
+    assert "without the pay of unlocks, from step 22 to step 122." in alert.sentence
 
 
 def test_little_pay_is_none():
