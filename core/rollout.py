@@ -1,8 +1,8 @@
-"""Playing: one policy, one world, one loop.
+"""The rollout loop: one policy plays one world.
 
-`run_episode` is the loop. It asks the policy, executes the actions, scores the decision and hands it to a recorder,
-until something says stop; whatever goes wrong on the way becomes the episode's `StopReason`, in one place. It does
-not know where the recorder keeps things. `run_rollout` plays the seed's next worlds after it where the spec says so.
+`run_episode` calls the policy, executes its actions, scores the decision and records it, until a limit, the world or a
+user ends the episode. Every failure becomes the episode's `StopReason` in one place. `run_rollout` also plays the
+seed's next worlds if the spec says so. Neither knows where the recorder stores things.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Clock = Callable[[], float]
 ShouldStop = Callable[[], bool]
 OnError = Literal["record", "raise"]
 
-# What ends an episode although its policy did nothing wrong.
+# Error kinds of a policy that end an episode without failing it.
 _NO_FAILURES = {
     OUT_OF_TIME: StopReason.MAX_SECONDS,
     STOPPED: StopReason.ABORTED,
@@ -68,41 +68,36 @@ _ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
 
 class Recorder(Protocol):
-    """Takes an episode down as it happens. Errors of its own (a full disk) pass through the loop to the caller."""
+    """Records an episode while it runs. Its own errors (a full disk) pass through the loop to the caller."""
 
     def start(self, started_at: datetime, initial: StateRecord) -> None:
-        """The world was made. `started_at` is UTC."""
+        """Called once the world exists. `started_at` is UTC."""
         ...
 
     def record(self, decision: Decision) -> None:
-        """A decision is finished; it is safe once this returns."""
+        """The decision is stored when this returns."""
         ...
 
-    def finish(self, outcome: Outcome) -> None:
-        """The episode is over."""
-        ...
+    def finish(self, outcome: Outcome) -> None: ...
 
 
 class NoRecorder:
-    """Keeps nothing; the returned Episode is all there is."""
+    """Stores nothing."""
 
-    def start(self, started_at: datetime, initial: StateRecord) -> None:
-        """Nothing to do."""
+    def start(self, started_at: datetime, initial: StateRecord) -> None: ...
 
-    def record(self, decision: Decision) -> None:
-        """Nothing to do."""
+    def record(self, decision: Decision) -> None: ...
 
-    def finish(self, outcome: Outcome) -> None:
-        """Nothing to do."""
+    def finish(self, outcome: Outcome) -> None: ...
 
 
 @dataclass
 class Usage:
-    """What a rollout has used of its limits so far; shared by the worlds that it plays one after another."""
+    """How much of its limits a rollout has used; shared by its worlds."""
 
     limits: Limits
     clock: Clock
-    budget_spent: BudgetSpent = lambda spent: False  # what the whole run may cost: others spend it too
+    budget_spent: BudgetSpent = lambda spent: False  # of the whole run, which other workers share
     started_s: float = field(init=False)
     steps: int = 0
     decisions: int = 0
@@ -112,7 +107,7 @@ class Usage:
         self.started_s = self.clock()
 
     def reached(self) -> StopReason | None:
-        """The cap that leaves no room for another step, or None."""
+        """The limit that allows no further step, if any."""
         if self.steps >= self.limits.max_steps:
             return StopReason.MAX_STEPS
         if self.time_left_s() <= 0:
@@ -120,11 +115,11 @@ class Usage:
         return None
 
     def time_left_s(self) -> float:
-        """Seconds until `max_time_s` is over; 0 or less where it is."""
+        """Seconds until `max_time_s`; 0 or less after it."""
         return self.started_s + self.limits.max_time_s - self.clock()
 
     def counted_out(self) -> StopReason | None:
-        """The counted cap that leaves no room for another decision, or None."""
+        """The counted limit that allows no further decision, if any."""
         if self.decisions >= self.limits.max_decisions:
             return StopReason.MAX_DECISIONS
         if self.steps >= self.limits.max_steps:
@@ -132,13 +127,13 @@ class Usage:
         return self._ops_reached()
 
     def reached_before_decision(self) -> StopReason | None:
-        """The cap that leaves no room for another decision, or None."""
+        """The limit that allows no further decision, if any."""
         if counted := self.counted_out():
             return counted
         return StopReason.BUDGET if self.budget_spent(Spent()) else self.reached()
 
     def reached_before_env(self) -> StopReason | None:
-        """The cap that leaves no room for the environment's turn of a decision, or None."""
+        """The limit that allows no execution of this decision's actions, if any."""
         return self._ops_reached() or self.reached()
 
     def _ops_reached(self) -> StopReason | None:
@@ -148,7 +143,7 @@ class Usage:
 
 
 class _Stop(Exception):
-    """Leaves the loop with a reason. Raised inside this module only."""
+    """Ends the loop with a reason."""
 
     def __init__(self, reason: StopReason, error: EpisodeError | None = None) -> None:
         super().__init__(reason)
@@ -172,10 +167,9 @@ def run_episode(
 ) -> Episode:
     """Play one world from reset to its end.
 
-    A policy, environment or reward strategy that fails is data: the outcome says so, and what came before is kept.
-    With `on_error="raise"` it is recorded all the same and then raised as RolloutError (kind and detail).
-    Errors of the recorder are not the episode's and are raised as they are. An episode that executed no step is an
-    error outcome unless it was aborted.
+    If the policy, the environment or the reward strategy fails, the outcome has the error, and earlier decisions are
+    kept. With `on_error="raise"` it is recorded and then raised as RolloutError. Errors of the recorder are raised as
+    they are. An episode without a step has an error unless it was aborted.
     """
     loop = _Loop(spec, env, policy, shaper, recorder, clock, should_stop, usage or Usage(spec.limits, clock))
     started_at = datetime.now(UTC)
@@ -209,10 +203,10 @@ def run_rollout(
     on_error: OnError = "record",
     budget_spent: BudgetSpent = lambda spent: False,
 ) -> tuple[Episode, ...]:
-    """Play `spec`, and after a finished world the seed's next one while `on_done` is `reset` and caps allow.
+    """Play `spec`, and after each finished world the seed's next one while `on_done` is `reset` and limits allow.
 
-    Each world is an Episode of its own with fresh shaping state and its own recorder; caps are counted over all.
-    budget_spent: asked before each decision and each further model call, with what is spent and not recorded yet; once
+    Each world is an Episode with its own recorder and fresh credit counts; limits are shared.
+    budget_spent: called before each decision and each further model call with what is spent but not recorded yet; if
     true, the episode ends with `BUDGET`.
     """
     usage = Usage(spec.limits, clock, budget_spent)
@@ -224,7 +218,7 @@ def run_rollout(
         try:
             shaper = _shaper(queued.spec)
         except _Stop as stop:
-            return (*episodes, _not_begun(queued, run_id, recorder, stop, on_error))
+            return (*episodes, _not_started(queued, run_id, recorder, stop, on_error))
         policy = make_policy(spec.policy, seed=spec.policy_seed, max_actions=spec.max_actions_per_call)
         with closing(policy):
             episode = run_episode(
@@ -252,7 +246,7 @@ def _shaper(spec: EpisodeSpec) -> RewardShaper:
         return RewardShaper(spec.reward)
 
 
-def _not_begun(queued: QueuedEpisode, run_id: str, recorder: Recorder, stop: _Stop, on_error: OnError) -> Episode:
+def _not_started(queued: QueuedEpisode, run_id: str, recorder: Recorder, stop: _Stop, on_error: OnError) -> Episode:
     """An episode that failed before its world was made."""
     started_at = datetime.now(UTC)
     outcome = Outcome(stop.reason, started_at, stop.error)
@@ -272,7 +266,7 @@ def _next_world(queued: QueuedEpisode) -> QueuedEpisode:
 
 
 class _Loop:
-    """The moving parts of one episode: what the policy saw last and what it has earned."""
+    """The state of one episode in play."""
 
     def __init__(
         self,
@@ -307,7 +301,7 @@ class _Loop:
         return self._clock() - self._epoch_s
 
     def reset(self, started_at: datetime) -> None:
-        """Make the world and tell recorder and policy."""
+        """Make the world, start the recorder, reset the policy."""
         with _failing_as(StopReason.ENV_ERROR):
             self.env.reset(seed=self.spec.seed, options={"episode": self.spec.world_episode})
             self.initial = self.env.state()
@@ -318,12 +312,12 @@ class _Loop:
             self.policy.reset(self.spec.policy_seed)
 
     def stop_if_due(self) -> None:
-        """Leave the loop where the last step, a person or a cap says so."""
+        """Raises _Stop if the world is over, a limit is reached, or a stop is requested."""
         if self._last is not None and self._last.terminated:
             raise _Stop(StopReason.TERMINATED)
         if self._last is not None and self._last.truncated:
             raise _Stop(StopReason.TRUNCATED)
-        # Counted caps first: the last decision was scored as the last one where they are reached.
+        # Counted limits first: the decision that reached one was scored as the last one.
         if reason := self.usage.counted_out():
             raise _Stop(reason)
         if self.should_stop():
@@ -332,9 +326,9 @@ class _Loop:
             raise _Stop(reason)
 
     def play_decision(self) -> None:
-        """Ask, act, score, record. A decision that led to nothing is recorded too before the episode stops."""
-        asked_s = self.now()
-        text, reply, stop = self._ask()
+        """Call the policy, execute, score, record. A decision without a step is also recorded."""
+        called_s = self.now()
+        text, reply, stop = self._call_policy()
         answered_s = self.now()
         self.usage.decisions += 1
         self.usage.ops += 1
@@ -342,7 +336,7 @@ class _Loop:
         steps: list[Step] = []
         spans: list[tuple[float, float]] = []
         if stop is None:
-            stop = _unusable(reply) or self._act(reply, steps, spans)
+            stop = _no_actions(reply) or self._act(reply, steps, spans)
         after = steps[-1].state.facts if steps else before
         reward, stop = self._score(before, after, steps, stop)
         unlocked = tuple(n for n, got in after.achievements.items() if got and not before.achievements.get(n, False))
@@ -356,7 +350,7 @@ class _Loop:
             reward=reward,
             unlocked=unlocked,
             unique_unlocked=tuple(name for name in unlocked if name not in self._seen),
-            timing=Timing(asked_s, answered_s, tuple(spans), self.now()),
+            timing=Timing(called_s, answered_s, tuple(spans), self.now()),
             model_call=reply.model_call,
             error=stop.error if stop else None,
             warning=reply.warning,
@@ -371,7 +365,7 @@ class _Loop:
     def _score(
         self, before: StateFacts, after: StateFacts, steps: Sequence[Step], stop: _Stop | None
     ) -> tuple[RewardBreakdown, _Stop | None]:
-        """What the decision earned, and why the episode stops: a strategy that fails pays nothing and stops it."""
+        """The decision's reward and the reason to stop, if any; a strategy that raises pays nothing and stops it."""
         try:
             with _failing_as(StopReason.REWARD_ERROR):
                 env_reward = math.fsum(step.env_reward for step in steps)
@@ -382,8 +376,8 @@ class _Loop:
             return RewardBreakdown(config.strategy, config.effective_lambda), first
 
     def _is_end(self, stop: _Stop | None) -> bool:
-        """Whether the decision that was just executed is known to be the last one."""
-        if not self._step_index:  # an episode without a step is an error, whatever cap was reached
+        """Whether the decision just executed is known to be the last one."""
+        if not self._step_index:  # an error, whatever limit was reached
             return False
         if stop is not None:
             return stop.reason.is_foreseen
@@ -391,13 +385,13 @@ class _Loop:
         return world_over or self.usage.counted_out() is not None
 
     def outcome(self, stop: _Stop) -> Outcome:
-        """How the episode ended. A limit that was reached before the first step is an error."""
+        """A limit that is reached before the first step is an error."""
         error = stop.error
         if error is None and not self._step_index and stop.reason.status is EpisodeStatus.COMPLETED:
             error = EpisodeError(NO_STEP, "No step was played.")
         return Outcome(stop.reason, datetime.now(UTC), error)
 
-    def _ask(self) -> tuple[str, PolicyReply, _Stop | None]:
+    def _call_policy(self) -> tuple[str, PolicyReply, _Stop | None]:
         text = ""
         try:
             with _failing_as(StopReason.ENV_ERROR):
@@ -418,7 +412,7 @@ class _Loop:
             return text, PolicyReply(()), stop
 
     def _act(self, reply: PolicyReply, steps: list[Step], spans: list[tuple[float, float]]) -> _Stop | None:
-        """Execute the actions one by one into `steps`; the reason to stop the episode, if one arose."""
+        """Execute the actions one by one, appending to `steps` and `spans`. Returns the reason to stop, if any."""
         if reason := self.usage.reached_before_env():
             return _Stop(reason)
         self.usage.ops += 1
@@ -449,8 +443,8 @@ class _Loop:
         return step
 
 
-def _unusable(reply: PolicyReply) -> _Stop | None:
-    """The reason to stop where a reply holds nothing to execute."""
+def _no_actions(reply: PolicyReply) -> _Stop | None:
+    """The reason to stop if the reply has no action."""
     if reply.actions:
         return None
     if reply.error_kind in _NO_FAILURES:
@@ -465,25 +459,25 @@ def _unusable(reply: PolicyReply) -> _Stop | None:
 
 @contextmanager
 def _failing_as(reason: StopReason) -> Generator[None]:
-    """Where foreign code runs: whatever it raises becomes the reason why the episode stopped."""
+    """Turns any exception of a policy, an environment or a strategy into a _Stop."""
     try:
         yield
     except PolicyError as error:
         raise _Stop(reason, EpisodeError(error.kind, error.detail)) from error
-    except Exception as error:  # noqa: BLE001  what fails in an episode is data, whatever it raises
+    except Exception as error:  # noqa: BLE001  a failure in an episode is data
         raise _Stop(reason, _described(error)) from error
 
 
 def _described(error: Exception) -> EpisodeError:
     kind = type(error).__name__
-    detail = str(error) or "It gave no message."
+    detail = str(error) or "no message"
     if isinstance(error, CraftscopeError):
         return EpisodeError(kind, detail, _where(error.__cause__))
     return EpisodeError(kind, f"{kind}: {detail}", _where(error))
 
 
 def _where(error: BaseException | None) -> str:
-    """The last lines of what was running; empty for an error of our own, whose sentence says it all."""
+    """The last lines of the traceback; empty for our own errors, whose messages suffice."""
     if error is None or isinstance(error, CraftscopeError):
         return ""
     frames = traceback.extract_tb(error.__traceback__)[-3:]

@@ -1,13 +1,13 @@
-"""One worker process: claims queued episodes one at a time, plays and records them, ends when none is left.
+"""One worker process: claims, plays and records queued episodes one at a time until none is left.
 
-`python -m core.worker` starts one by hand; `core.jobs` starts them otherwise. It needs no dashboard and no parent: what
-it must know is in the environment (`core.settings`) and in the database.
+`core.jobs` starts workers; `python -m core.worker` starts one by hand. Its input is the environment (`core.settings`)
+and the database.
 
-- It holds a worker slot (`core.slots`) as long as it lives, and ends at once where every slot is taken.
-- A thread of its own writes a heartbeat every 2 s, also while a model is awaited, and sweeps after others that died.
-- SIGTERM and SIGINT end it cleanly: the episode becomes interrupted with the reason. A second one ends it hard.
-- An episode that breaks it becomes interrupted and the next one is played. A store that breaks (a full disk) ends the
-  worker with code 1: what was committed stays, and the episode becomes interrupted as soon as that can be written.
+- It holds a worker slot (`core.slots`) while it lives, and ends at once if no slot is free.
+- A thread writes a heartbeat every 2 s, also during a model call, and sweeps after dead workers.
+- SIGTERM and SIGINT end it after the current step: the episode becomes interrupted. A second signal kills it.
+- An unexpected error interrupts the episode, and the next one is played. A store error (a full disk) ends the worker
+  with code 1: committed decisions stay, and the next sweep interrupts the episode.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from core.store import TraceStore
 from core.types import Budget, Decision, EpisodeError, Outcome, QueuedEpisode, Spent, StateRecord, StopReason
 
 HEARTBEAT_S = 2.0
-STOP_POLL_S = 0.25  # how often the loop, which may ask thousands of times a second, looks into the database
-NICENESS = 5  # the dashboard, which a person waits for, goes first
+STOP_POLL_S = 0.25  # the loop may check thousands of times a second; the database is read this often
+NICENESS = 5  # the dashboard has priority
 
 _log = logging.getLogger("core.worker")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one worker until the queue is empty. Exit codes: 0 done, 1 it broke while working, 2 it could not begin."""
+    """Exit codes: 0 done, 1 failed while working, 2 could not start."""
     options = _parser().parse_args(arguments)
     _start_log()
     shutdown_requested = _listen_for_shutdown()
@@ -60,12 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with slot:
         code = _run_worker(settings, slot, shutdown_requested)
     if code == 0 and not shutdown_requested.is_set():
-        _look_at_the_queue_once_more(settings)
+        _recheck_queue(settings)
     return code
 
 
 def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event) -> int:
-    """Claim and play until nothing is queued or the worker is asked to shut down; returns how many were played."""
+    """Play until the queue is empty or a shutdown is requested. Returns how many were played."""
     name = worker_name(os.getpid())
     played = 0
     while not shutdown_requested.is_set():
@@ -82,7 +82,7 @@ def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested
 
 
 class Heartbeat:
-    """A thread that says every 2 s that the episode at hand is alive, and sweeps after dead workers."""
+    """A thread that writes the current episode's heartbeat every 2 s and sweeps after dead workers."""
 
     def __init__(self, settings: Settings) -> None:
         self.episode_id = ""
@@ -105,14 +105,14 @@ class Heartbeat:
             try:
                 with closing(TraceStore.from_settings(self._settings)) as store:
                     self._beat_until_over(store)
-            except Exception as error:  # noqa: BLE001  without this thread a healthy episode would be taken for dead
-                _log_error(f"A heartbeat failed and is tried again in {HEARTBEAT_S:g} s:", error)
+            except Exception as error:  # noqa: BLE001  without this thread a running episode would look dead
+                _log_error(f"A heartbeat failed. Retrying in {HEARTBEAT_S:g} s:", error)
 
     def _beat_until_over(self, store: TraceStore) -> None:
         while True:
             try:
                 self._beat(store)
-            except StoreGone as error:  # to open it anew would make an empty one in its place
+            except StoreGone as error:  # reopening would create an empty database
                 _log_error("A heartbeat failed:", error)
             if self._over.wait(HEARTBEAT_S):
                 return
@@ -121,11 +121,11 @@ class Heartbeat:
         if self.episode_id:
             store.queue.heartbeat(self.episode_id)
         for episode_id in sweep(store, self._settings):
-            _log.warning("Episode %s had lost its worker and is interrupted now.", episode_id)
+            _log.warning("Interrupted episode %s: its worker is gone.", episode_id)
 
 
 class RolloutInProgress:
-    """The claimed episode and the worlds that follow it: which one is being played, and whether to stop."""
+    """The claimed episode and the worlds after it: which one is played, and whether to stop."""
 
     def __init__(
         self, store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event, run_id: str
@@ -141,9 +141,9 @@ class RolloutInProgress:
         self._polled_s = 0.0
 
     def recorder_for(self, episode: QueuedEpisode) -> Recorder:
-        """The recorder for the claimed episode first, then for each further world, which is stored here."""
+        """Called for the claimed episode, then for each further world, which is added to the run."""
         if self.episode_id:
-            # Asked to stop in the last moment of the world before: that holds for the next one too.
+            # A stop requested at the end of the previous world also applies to the next one.
             self._stop_requested |= self.store.episodes.get(self.episode_id).stop_requested
             self.store.runs.add_episode(self.run_id, episode, worker=worker_name(os.getpid()))
         self.episode_id = episode.id
@@ -152,7 +152,7 @@ class RolloutInProgress:
         return _WorkerRecorder(self.store.recorder(episode.id), self)
 
     def should_stop(self) -> bool:
-        """True once a person or a signal said so; looks into the database every 0.25 s at most."""
+        """True after a user's stop or a signal; reads the database every 0.25 s at most."""
         if self._shutdown_requested.is_set() or self._stop_requested:
             return True
         now_s = time.monotonic()
@@ -162,11 +162,11 @@ class RolloutInProgress:
         return self._stop_requested
 
     def budget_spent(self, more: Spent) -> bool:
-        """True once the run's calls, in whatever worker, and `more`, not stored yet, come to what they may."""
+        """Whether the run's model calls in all workers, plus `more` (not stored yet), reach its budget."""
         return not self._budget.is_open and self._budget.is_spent(self.store.runs.spent(self.run_id).plus(more))
 
-    def as_it_was(self, outcome: Outcome) -> Outcome:
-        """The loop knows only that it had to stop; an end that no person asked for is an interruption."""
+    def corrected(self, outcome: Outcome) -> Outcome:
+        """The loop reports ABORTED for every stop; without a user's request it is an interruption."""
         if outcome.stop_reason is not StopReason.ABORTED or self._stop_requested:
             return outcome
         detail = f"Its worker ({worker_name(os.getpid())}) was asked to shut down (SIGTERM) after its last step."
@@ -174,7 +174,7 @@ class RolloutInProgress:
 
 
 class _WorkerRecorder:
-    """The store's recorder, with the end named as it was."""
+    """The store's recorder, with the corrected outcome."""
 
     def __init__(self, recorder: Recorder, rollout: RolloutInProgress) -> None:
         self._recorder = recorder
@@ -187,13 +187,13 @@ class _WorkerRecorder:
         self._recorder.record(decision)
 
     def finish(self, outcome: Outcome) -> None:
-        self._recorder.finish(self._rollout.as_it_was(outcome))
+        self._recorder.finish(self._rollout.corrected(outcome))
 
 
 def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
-    """Play one claimed episode with what follows it.
+    """Play a claimed episode and the worlds after it.
 
-    Raises StoreUnavailable and StoreCorrupt: nothing can be recorded then. Everything else ends this episode only.
+    Raises StoreUnavailable and StoreCorrupt: nothing can be recorded. Any other error interrupts only this episode.
     """
     _log.info("Episode %s: seed %d, policy %s.", episode.id, episode.spec.seed, episode.spec.policy.name)
     try:
@@ -208,7 +208,7 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
     except (StoreUnavailable, StoreCorrupt):
         raise
     except Exception as error:  # noqa: BLE001  process boundary: the queue goes on
-        _log_error(f"Episode {rollout.episode_id or episode.id} broke:", error)
+        _log_error(f"Episode {rollout.episode_id or episode.id} failed:", error)
         _interrupt(rollout.store, rollout.episode_id or episode.id, error)
     else:
         for played in episodes:
@@ -216,8 +216,8 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
 
 
 def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:
-    """End the episode, unless somebody ended or deleted it meanwhile (a machine that slept is taken for dead)."""
-    detail = f"The worker could not play on: {type(error).__name__}: {error} Its log has the whole story."
+    """The episode may be deleted or ended already, for instance if the machine slept and was taken for dead."""
+    detail = f"The worker failed: {type(error).__name__}: {error} See its log."
     try:
         store.queue.interrupt(episode_id, detail)
     except UnknownEpisode as gone:
@@ -243,7 +243,7 @@ def _work_in(store: TraceStore, settings: Settings, slot: Slot, shutdown_request
         with Heartbeat(settings) as heartbeat:
             played = work(store, slot, heartbeat, shutdown_requested)
     except StoreError as error:
-        _log_error("The worker ends, because it cannot record any more:", error)
+        _log_error("The worker ends because recording failed:", error)
         _leave_reason(slot, f"Recording failed: {error}")
         _interrupt_own(store, slot)
         return 1
@@ -256,7 +256,7 @@ def _interrupt_own(store: TraceStore, slot: Slot) -> None:
     try:
         interrupt_orphaned(store, slot)
     except StoreError as error:
-        _log.error("Its episode could not be ended either (%s) The next sweep will.", error)
+        _log.error("Its episode could not be interrupted (%s) The next sweep will do it.", error)
 
 
 def _log_error(what: str, error: Exception) -> None:
@@ -265,13 +265,13 @@ def _log_error(what: str, error: Exception) -> None:
 
 
 def _leave_reason(slot: Slot, detail: str) -> None:
-    """The next sweep finds the sentence in the slot, also if the store could not take it."""
+    """The next sweep reads the reason from the slot, even if the store could not be written."""
     record = slot.read()
     slot.write(SlotRecord(SlotState.FAILED, worker_name(os.getpid()), time.time(), record.episode_id, detail))
 
 
-def _look_at_the_queue_once_more(settings: Settings) -> None:
-    """A launch that found this worker's slot taken, just before it was released, must not wait for ever."""
+def _recheck_queue(settings: Settings) -> None:
+    """Otherwise a launch that found this slot taken just before its release would wait for ever."""
     try:
         with closing(TraceStore.from_settings(settings)) as store:
             ensure_workers(store, settings)

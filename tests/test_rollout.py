@@ -1,4 +1,4 @@
-"""One loop, one exit: caps, stops and failures of every kind, and what is kept of each."""
+"""Limits, stops and failures of every kind end an episode with the right reason."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def play(policy: Any, spec: EpisodeSpec = SPEC, env: Any = None, **more: Any) ->
     return run_episode(spec, env, policy, RewardShaper(spec.reward), **more)
 
 
-def limited(**caps: Any) -> EpisodeSpec:
-    return replace(SPEC, limits=replace(SPEC.limits, **caps))
+def limited(**limits: Any) -> EpisodeSpec:
+    return replace(SPEC, limits=replace(SPEC.limits, **limits))
 
 
-def test_the_recorder_is_told_everything_in_order():
+def test_the_recorder_gets_everything_in_order():
     notes = Notes()
     episode = play(Plays(), recorder=notes)
     assert notes.told == ["start"] + ["record"] * 10 + ["finish"]
@@ -133,7 +133,7 @@ class Waits(Plays):
         raise PolicyError("out_of_time", "The model had not answered when the time of the rollout was over.")
 
 
-def test_a_policy_that_waits_is_told_how_long_and_its_episode_ends_by_the_time_cap():
+def test_a_waiting_policy_gets_the_remaining_time_and_ends_by_the_time_limit():
     episode = play(Waits(), limited(max_time_s=0.5))
     assert (episode.stop_reason, episode.status) == (StopReason.MAX_SECONDS, EpisodeStatus.COMPLETED)
     assert episode.length == 2
@@ -141,14 +141,14 @@ def test_a_policy_that_waits_is_told_how_long_and_its_episode_ends_by_the_time_c
     assert episode.decisions[-1].warning == "The model had not answered when the time of the rollout was over."
 
 
-def test_the_decision_cap_ends_an_episode():
+def test_the_decision_limit_ends_an_episode():
     episode = play(Plays(("noop", "noop")), limited(max_decisions=3))
     assert episode.stop_reason is StopReason.MAX_DECISIONS
     assert (len(episode.decisions), episode.length) == (3, 6)
     assert episode.status is EpisodeStatus.COMPLETED
 
 
-def test_the_step_cap_cuts_inside_a_decision_and_says_what_was_not_executed():
+def test_the_step_limit_cuts_a_decision_and_records_what_was_not_executed():
     episode = play(Plays(("noop", "move_left", "move_up")), limited(max_steps=5))
     assert episode.stop_reason is StopReason.MAX_STEPS
     assert episode.decisions[-1].actions == ("noop", "move_left")
@@ -161,20 +161,20 @@ def test_ops_count_policy_calls_and_environment_turns():
     assert [len(decision.steps) for decision in episode.decisions] == [1, 1, 0]
 
 
-def test_a_list_of_ops_is_worked_through():
+def test_a_list_of_ops_is_played_to_its_end():
     episode = play(Plays(), limited(ops_given=4))
     assert episode.stop_reason is StopReason.OPS_DONE
     assert [len(decision.steps) for decision in episode.decisions] == [1, 1]
 
 
-def test_the_time_cap_is_enforced_between_steps():
+def test_the_time_limit_is_checked_between_steps():
     ticks = iter(range(1_000_000))
     episode = play(Plays(("noop",) * 5), limited(max_time_s=30.0), clock=lambda: float(next(ticks)))
     assert episode.stop_reason is StopReason.MAX_SECONDS
     assert 0 < episode.length < 20
 
 
-def test_a_person_can_stop_it_between_steps():
+def test_a_stop_request_is_checked_between_steps():
     asked = iter([False, False, True])
     episode = play(Plays(("noop",) * 5), should_stop=lambda: next(asked))
     assert episode.stop_reason is StopReason.ABORTED
@@ -183,7 +183,7 @@ def test_a_person_can_stop_it_between_steps():
     assert episode.decisions[0].not_executed == ("noop",) * 3
 
 
-def test_the_worlds_length_truncates():
+def test_the_environments_length_truncates():
     spec = replace(SPEC, env=replace(SPEC.env, length=4))
     episode = play(Plays(("noop",) * 3), spec)
     assert episode.stop_reason is StopReason.TRUNCATED
@@ -201,7 +201,7 @@ def test_death_terminates_and_nothing_is_played_after_it():
     assert not any(step.terminated for step in episode.steps[:-1])
 
 
-def test_no_tool_call_is_a_failure_with_what_came_before_kept():
+def test_a_reply_without_tool_call_fails_the_episode_and_keeps_earlier_decisions():
     def answer(asked: int) -> PolicyReply:
         return PolicyReply(()) if asked == 3 else PolicyReply((ToolCall("interact", "{}", actions=("noop",)),))
 
@@ -213,7 +213,7 @@ def test_no_tool_call_is_a_failure_with_what_came_before_kept():
     assert episode.decisions[-1].steps == ()
 
 
-def test_a_call_without_a_valid_action_is_never_a_silent_noop():
+def test_a_call_without_a_valid_action_fails_the_episode():
     reply = read_tool_calls([RawCall("interact", '{"actions": ["fly"]}')], max_actions=5)
     episode = play(Plays(answer=lambda asked: reply))
     assert episode.stop_reason is StopReason.INVALID_ACTION
@@ -224,7 +224,7 @@ def test_a_call_without_a_valid_action_is_never_a_silent_noop():
 @pytest.mark.parametrize(
     ("raised", "kind"), [(PolicyError("timeout", "No answer in 60 s."), "timeout"), (ValueError("odd"), "ValueError")]
 )
-def test_a_policy_that_raises_is_data(raised: Exception, kind: str):
+def test_a_policy_that_raises_fails_the_episode(raised: Exception, kind: str):
     def answer(asked: int) -> PolicyReply:
         if asked == 2:
             raise raised
@@ -258,7 +258,7 @@ class _BreaksAt:
         return self._env.reset(**more)
 
 
-def test_an_environment_that_breaks_inside_a_decision_keeps_the_steps_before():
+def test_an_environment_error_keeps_the_steps_before_it():
     episode = play(Plays(("noop",) * 3), env=_BreaksAt(4))
     assert episode.stop_reason is StopReason.ENV_ERROR
     assert episode.length == 4
@@ -266,7 +266,7 @@ def test_an_environment_that_breaks_inside_a_decision_keeps_the_steps_before():
     assert episode.outcome and episode.outcome.error and "the floor is gone" in episode.outcome.error.detail
 
 
-def test_a_world_that_cannot_be_made_is_data_too():
+def test_a_world_that_cannot_be_made_fails_the_episode():
     notes = Notes()
     episode = play(Plays(), env=_BreaksAt(-1), recorder=notes)
     assert episode.stop_reason is StopReason.ENV_ERROR
@@ -303,7 +303,7 @@ def fickle(monkeypatch: pytest.MonkeyPatch) -> type[Fickle]:
     return own
 
 
-def test_a_reward_strategy_that_fails_is_data_and_the_decision_is_kept(fickle: type[Fickle]):
+def test_a_reward_strategy_that_raises_fails_the_episode_and_keeps_the_decision(fickle: type[Fickle]):
     notes = Notes()
     episode = play(Plays(("noop", "noop")), FICKLE, recorder=notes)
     assert episode.stop_reason is StopReason.REWARD_ERROR
@@ -318,19 +318,19 @@ def test_a_reward_strategy_that_fails_is_data_and_the_decision_is_kept(fickle: t
     assert failed.error.where.endswith(" in components")
 
 
-def test_what_the_policy_did_wrong_is_said_before_what_the_strategy_did(fickle: type[Fickle]):
+def test_the_policys_error_comes_before_the_strategys(fickle: type[Fickle]):
     fickle.fails_at = 0
     episode = play(Plays(answer=lambda asked: PolicyReply(())), FICKLE)
     assert episode.stop_reason is StopReason.NO_TOOL_CALL
 
 
-def test_a_strategy_that_fails_where_a_cap_ends_the_decision_is_not_hidden_by_the_cap(fickle: type[Fickle]):
+def test_a_limit_does_not_hide_the_error_of_a_strategy(fickle: type[Fickle]):
     fickle.fails_at = 0
     capped = replace(FICKLE, limits=replace(FICKLE.limits, max_steps=1))
     assert play(Plays(("noop", "noop")), capped).stop_reason is StopReason.REWARD_ERROR
 
 
-def test_a_strategy_that_cannot_be_made_is_data_too(fickle: type[Fickle]):
+def test_a_strategy_that_cannot_be_made_fails_the_episode(fickle: type[Fickle]):
     fickle.fails_at = -1
     notes = Notes()
     (episode,) = run_rollout(FICKLE, episode_id="e", run_id="r", recorder_for=lambda queued: notes)
@@ -353,7 +353,7 @@ def test_a_limit_reached_before_the_first_step_is_a_failure_by_that_limit():
     assert play(Plays(), limited(max_ops=1)).stop_reason is StopReason.MAX_OPS
 
 
-def test_hard_failures_carry_kind_and_detail_and_are_recorded_first():
+def test_rollout_errors_have_kind_and_detail_and_are_recorded_first():
     notes = Notes()
     with pytest.raises(RolloutError) as caught:
         play(Plays(answer=lambda asked: PolicyReply(())), recorder=notes, on_error="raise")
@@ -362,7 +362,7 @@ def test_hard_failures_carry_kind_and_detail_and_are_recorded_first():
     assert notes.told == ["start", "record", "finish"]
 
 
-def test_a_failing_recorder_is_not_the_episodes_fault():
+def test_an_error_of_the_recorder_is_raised():
     class Full(NoRecorder):
         def record(self, decision: Decision) -> None:
             raise OSError("disk full")
@@ -371,7 +371,7 @@ def test_a_failing_recorder_is_not_the_episodes_fault():
         play(Plays(), recorder=Full())
 
 
-def test_history_is_bounded_and_grows_from_nothing():
+def test_the_history_grows_up_to_its_limit():
     policy = Plays()
     play(policy, limited(max_steps=40, max_decisions=40))
     assert policy.histories[:3] == [0, 1, 2]
@@ -418,7 +418,7 @@ def test_the_same_spec_plays_the_same_episode():
     assert [s.state.state_digest for s in first.steps] == [s.state.state_digest for s in second.steps]
 
 
-def test_reset_goes_on_in_the_next_world_with_fresh_shaping_and_caps_over_all():
+def test_reset_plays_the_next_world_with_fresh_credits_and_shared_limits():
     spec = replace(
         SPEC,
         on_done=OnDone.RESET,

@@ -60,7 +60,7 @@ def test_launched_episodes_are_played_to_their_end(store: TraceStore, settings: 
     assert store.episodes.load(episodes[0].id).length == 12
 
 
-def test_the_same_launch_twice_is_refused_and_starts_nothing(store: TraceStore, settings: Settings):
+def test_a_run_cannot_be_launched_twice(store: TraceStore, settings: Settings):
     run = run_of(short())
     store.runs.create(run)
     with pytest.raises(DuplicateId):
@@ -68,7 +68,7 @@ def test_the_same_launch_twice_is_refused_and_starts_nothing(store: TraceStore, 
     assert known_slot_paths(settings) == ()
 
 
-def test_no_more_workers_than_the_setting_and_none_without_need(store: TraceStore, settings: Settings):
+def test_workers_start_only_as_needed_up_to_max_workers(store: TraceStore, settings: Settings):
     assert jobs.ensure_workers(store, settings) == 0
     store.runs.create(run_of(endless(4)))
     assert jobs.ensure_workers(store, settings) == 1
@@ -80,7 +80,7 @@ def test_no_more_workers_than_the_setting_and_none_without_need(store: TraceStor
     assert store.episodes.totals().queued == 1
 
 
-def test_workers_need_no_parent_and_two_launchers_share_the_slots(store: TraceStore, settings: Settings):
+def test_workers_survive_their_parent_and_two_launchers_share_the_slots(store: TraceStore, settings: Settings):
     launchers = [start_launcher(settings) for _ in range(2)]
     run_ids = [launcher.communicate()[0].strip() for launcher in launchers]
     assert [launcher.returncode for launcher in launchers] == [0, 0]
@@ -94,7 +94,7 @@ def test_workers_need_no_parent_and_two_launchers_share_the_slots(store: TraceSt
     assert len(known_slot_paths(settings)) <= settings.max_workers
 
 
-def test_one_episode_is_stopped_and_the_others_go_on(store: TraceStore, settings: Settings):
+def test_stopping_one_episode_does_not_stop_the_others(store: TraceStore, settings: Settings):
     run = run_of(endless(4), endless(5))
     jobs.launch(store, settings, run)
     first, second = (wait_until_moving(store, episode.id) for episode in run.episodes)
@@ -104,7 +104,7 @@ def test_one_episode_is_stopped_and_the_others_go_on(store: TraceStore, settings
     assert store.episodes.get(second.id).status is EpisodeStatus.RUNNING
 
 
-def test_stopping_a_run_aborts_what_waits_at_once_and_what_runs_soon(store: TraceStore, settings: Settings):
+def test_stopping_a_run_aborts_queued_episodes_at_once_and_running_ones_soon(store: TraceStore, settings: Settings):
     run = run_of(*(endless(seed) for seed in (4, 5, 6, 7)))
     jobs.launch(store, settings, run)
     wait_for("two running episodes", lambda: running(store) == 2)
@@ -113,12 +113,12 @@ def test_stopping_a_run_aborts_what_waits_at_once_and_what_runs_soon(store: Trac
     assert {episode.status for episode in wait_until_over(store, run.id)} == {EpisodeStatus.ABORTED}
 
 
-def test_stopping_what_does_not_exist_says_so(store: TraceStore):
+def test_stopping_an_unknown_episode_is_an_error(store: TraceStore):
     with pytest.raises(UnknownEpisode):
         jobs.stop(store, episode_id="0" * 32)
 
 
-def test_worlds_that_follow_belong_to_the_run_and_only_their_worker_plays_them(store: TraceStore, settings: Settings):
+def test_further_worlds_belong_to_the_run_and_are_played_by_the_same_worker(store: TraceStore, settings: Settings):
     run = run_of(restless())
     jobs.launch(store, settings, run)
     wait_for("a third world", lambda: len(store.runs.episodes(run.id).rows) >= 3)
@@ -139,7 +139,7 @@ def test_ended_workers_leave_no_zombie(store: TraceStore, settings: Settings):
     wait_for("both processes to be gone", lambda: none_left(workers))
 
 
-def test_an_episode_that_cannot_be_played_ends_and_the_queue_goes_on(store: TraceStore, settings: Settings):
+def test_an_episode_that_fails_to_start_does_not_block_the_queue(store: TraceStore, settings: Settings):
     run = run_of(short(1, "no_such_policy"), short(2))
     jobs.launch(store, replace(settings, max_workers=1), run)
     broken, fine = wait_until_over(store, run.id)
@@ -149,29 +149,29 @@ def test_an_episode_that_cannot_be_played_ends_and_the_queue_goes_on(store: Trac
     assert fine.status is EpisodeStatus.COMPLETED
 
 
-def test_a_slot_whose_worker_just_broke_is_left_alone_for_a_while(store: TraceStore, settings: Settings):
+def test_a_slot_pauses_after_its_worker_failed(store: TraceStore, settings: Settings):
     one = replace(settings, max_workers=1)
     store.runs.create(run_of(short()))
-    write(one, SlotRecord(SlotState.FAILED, "process 7 on here", time.time(), detail="The disk is full."))
+    write(one, SlotRecord(SlotState.FAILED, "process 7", time.time(), detail="The disk is full."))
     assert jobs.ensure_workers(store, one) == 0
     assert jobs.troubles(one) == (
-        f"A worker (process 7 on here) broke: The disk is full. Its log is {settings.log_dir / 'worker-slot-0.log'}.",
+        f"A worker (process 7) failed: The disk is full. See its log: {settings.log_dir / 'worker-slot-0.log'}.",
     )
-    write(one, SlotRecord(SlotState.FAILED, "process 7 on here", time.time() - 60, detail="The disk is full."))
+    write(one, SlotRecord(SlotState.FAILED, "process 7", time.time() - 60, detail="The disk is full."))
     assert jobs.ensure_workers(store, one) == 1
     assert jobs.troubles(one) == ()
 
 
-def test_a_worker_that_died_while_it_started_is_told_of(settings: Settings):
+def test_a_worker_that_died_at_start_is_reported(settings: Settings):
     write(settings, SlotRecord(SlotState.STARTING, at=time.time()))
     assert jobs.troubles(settings) == (
-        f"A worker ended before it began to work. Its log is {settings.log_dir / 'worker-slot-0.log'}.",
+        f"A worker ended before it started work. See its log: {settings.log_dir / 'worker-slot-0.log'}.",
     )
     with held(settings):
         assert jobs.troubles(settings) == (), "it is on its way"
 
 
-def test_a_folder_that_takes_no_log_is_said_in_a_sentence_and_the_run_waits(store: TraceStore, settings: Settings):
+def test_an_unwritable_log_folder_is_reported_and_the_run_stays_queued(store: TraceStore, settings: Settings):
     settings.log_dir.write_text("a file where a folder should be")
     run = run_of(short())
     with pytest.raises(JobError, match="stays queued"):
@@ -182,7 +182,7 @@ def test_a_folder_that_takes_no_log_is_said_in_a_sentence_and_the_run_waits(stor
     wait_until_over(store, run.id)
 
 
-def test_a_log_that_grew_long_is_put_aside(store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch):
+def test_a_long_log_is_rotated(store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jobs, "LOG_BYTES", 10)
     settings.log_dir.mkdir()
     (settings.log_dir / "worker-slot-0.log").write_text("from long ago\n")

@@ -66,14 +66,14 @@ def test_a_slot_handed_to_a_process_is_held_until_that_process_is_killed(path: P
         assert slot.read().episode_id == "abc"
 
 
-def test_a_record_comes_back_as_it_was_written(path: Path):
+def test_a_record_is_read_as_written(path: Path):
     record = SlotRecord(SlotState.FAILED, "process 7 on here", 12.5, "abc", "Es ging schief: größer als möglich.")
     with take(path) as slot:
         slot.write(record)
         assert slot.read() == record == read_record(path)
 
 
-def test_a_long_sentence_is_cut_and_the_file_keeps_its_length(path: Path):
+def test_a_long_detail_is_cut_and_the_file_keeps_its_length(path: Path):
     with take(path) as slot:
         slot.write(SlotRecord(detail="\x00\n" + "😀" * 5_000))
         assert len(slot.read().detail) == DETAIL_CHARACTERS
@@ -83,14 +83,14 @@ def test_a_long_sentence_is_cut_and_the_file_keeps_its_length(path: Path):
 
 
 @pytest.mark.parametrize("blob", [b"", b"{", b"[]", b'{"state": "dancing"}', b'{"colour": 1}', b"\xff\xfe"])
-def test_a_damaged_record_counts_as_none(path: Path, blob: bytes):
+def test_a_corrupt_record_is_read_as_empty(path: Path, blob: bytes):
     path.parent.mkdir()
     path.write_bytes(blob)
     with take(path) as slot:
         assert slot.read() == SlotRecord()
 
 
-def test_only_a_slot_whose_worker_broke_a_moment_ago_rests():
+def test_only_a_slot_whose_worker_just_failed_pauses():
     now = time.time()
     assert is_resting(SlotRecord(SlotState.FAILED, at=now))
     assert is_resting(SlotRecord(SlotState.STARTING, at=now))
@@ -99,12 +99,12 @@ def test_only_a_slot_whose_worker_broke_a_moment_ago_rests():
     assert not is_resting(SlotRecord(SlotState.FREE, at=now))
 
 
-def test_a_data_folder_that_cannot_be_used_is_said_in_a_sentence(tmp_path: Path):
+def test_an_unwritable_data_folder_is_reported(tmp_path: Path):
     (tmp_path / "workers").write_text("a file where a folder should be")
     with pytest.raises(JobError, match=r"slot-0\.lock cannot be opened .* CRAFTSCOPE_DATA_DIR"):
         Slot.take(tmp_path / "workers" / "slot-0.lock")
 
 
-def test_a_process_is_told_when_it_was_handed_no_slot(path: Path):
+def test_an_invalid_slot_descriptor_is_rejected(path: Path):
     with pytest.raises(JobError, match="holds no worker slot"):
         Slot.adopt(987, path)

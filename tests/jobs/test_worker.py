@@ -45,9 +45,7 @@ def interrupted(store: TraceStore, run: Run) -> EpisodeSummary | None:
     return next((e for e in store.runs.episodes(run.id).rows if e.status is EpisodeStatus.INTERRUPTED), None)
 
 
-def test_a_killed_worker_leaves_its_episode_interrupted_with_the_reason_and_the_queue_goes_on(
-    store: TraceStore, one_slot: Settings
-):
+def test_the_episode_of_a_killed_worker_is_interrupted_and_the_queue_continues(store: TraceStore, one_slot: Settings):
     run = run_of(endless(4), short(2), short(3, "scripted"))
     process = launch_and_signal(store, one_slot, run, signal.SIGKILL)
     ids = wait_for("the death to be noticed", lambda: jobs.sweep(store, one_slot))
@@ -63,7 +61,7 @@ def test_a_killed_worker_leaves_its_episode_interrupted_with_the_reason_and_the_
     assert episode.length == lost.n_steps
 
 
-def test_another_worker_notices_the_death_and_starts_a_new_one(store: TraceStore, settings: Settings):
+def test_a_worker_notices_a_dead_one_and_starts_another(store: TraceStore, settings: Settings):
     run = run_of(endless(4), endless(5), short(3))
     jobs.launch(store, settings, run)
     first, _ = (wait_until_moving(store, episode.id) for episode in run.episodes[:2])
@@ -74,7 +72,7 @@ def test_another_worker_notices_the_death_and_starts_a_new_one(store: TraceStore
     assert store.episodes.get(first.id).status is EpisodeStatus.INTERRUPTED
 
 
-def test_a_death_on_another_machine_is_noticed_by_its_heartbeat(
+def test_a_dead_worker_on_another_machine_is_noticed_by_its_heartbeat(
     store: TraceStore, one_slot: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     run = run_of(endless(4))
@@ -90,7 +88,7 @@ def test_a_death_on_another_machine_is_noticed_by_its_heartbeat(
     assert "no sign of life" in lost.error.detail
 
 
-def test_an_episode_that_records_nothing_for_long_is_kept_fresh(store: TraceStore, settings: Settings):
+def test_a_slow_episode_keeps_its_heartbeat(store: TraceStore, settings: Settings):
     run = run_of(endless(4))
     store.runs.create(run)
     store.queue.claim_next(worker="this test")
@@ -101,7 +99,7 @@ def test_an_episode_that_records_nothing_for_long_is_kept_fresh(store: TraceStor
     assert store.queue.interrupt(run.episodes[0].id, "The test is over.")
 
 
-def test_workers_sweep_after_those_that_died_elsewhere(
+def test_workers_sweep_after_workers_that_died_elsewhere(
     store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(jobs, "STALE_S", 0.1)
@@ -114,7 +112,7 @@ def test_workers_sweep_after_those_that_died_elsewhere(
     assert "one elsewhere" in lost.error.detail
 
 
-def test_a_worker_told_to_end_says_so_in_its_episode(store: TraceStore, one_slot: Settings):
+def test_a_worker_that_shuts_down_interrupts_its_episode_with_the_reason(store: TraceStore, one_slot: Settings):
     run = run_of(endless(4), short(2))
     launch_and_signal(store, one_slot, run, signal.SIGTERM)
     lost = wait_for("the worker's last word", lambda: interrupted(store, run))
@@ -127,7 +125,7 @@ def test_a_worker_told_to_end_says_so_in_its_episode(store: TraceStore, one_slot
     wait_until_over(store, run.id)
 
 
-def test_a_worker_that_cannot_record_any_more_ends_and_nothing_committed_is_lost(store: TraceStore, one_slot: Settings):
+def test_a_worker_that_cannot_record_ends_without_losing_decisions(store: TraceStore, one_slot: Settings):
     run = run_of(endless(4))
     store.runs.create(run)
     with limited_worker(one_slot) as worker:
@@ -143,7 +141,7 @@ def test_a_worker_that_cannot_record_any_more_ends_and_nothing_committed_is_lost
     assert integrity(one_slot) == "ok"
 
 
-def test_a_worker_by_hand_plays_what_is_queued_and_ends(store: TraceStore, settings: Settings):
+def test_a_worker_started_by_hand_plays_the_queue(store: TraceStore, settings: Settings):
     run = run_of(short(1), short(2))
     store.runs.create(run)
     done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(settings), capture_output=True, text=True)
@@ -152,7 +150,7 @@ def test_a_worker_by_hand_plays_what_is_queued_and_ends(store: TraceStore, setti
     assert "Done after 2 episodes." in done.stderr
 
 
-def test_a_worker_by_hand_ends_at_once_where_every_slot_is_taken(store: TraceStore, one_slot: Settings):
+def test_a_worker_started_by_hand_ends_if_no_slot_is_free(store: TraceStore, one_slot: Settings):
     slot = Slot.take(slot_paths(one_slot)[0])
     assert slot is not None
     with slot:
@@ -161,7 +159,7 @@ def test_a_worker_by_hand_ends_at_once_where_every_slot_is_taken(store: TraceSto
     assert "slots" in done.stderr
 
 
-def test_a_worker_that_cannot_open_the_store_says_why_and_leaves_the_reason(settings: Settings):
+def test_a_worker_that_cannot_open_the_store_leaves_the_reason(settings: Settings):
     settings.data_dir.mkdir()
     (settings.data_dir / "craftscope.db").write_bytes(b"this is no database, whatever its name may say\n" * 100)
     done = subprocess.run(WORKER, cwd=ROOT, env=worker_environment(settings), capture_output=True, text=True)
@@ -171,7 +169,7 @@ def test_a_worker_that_cannot_open_the_store_says_why_and_leaves_the_reason(sett
     assert "not a database" in jobs.troubles(settings)[0]
 
 
-def test_a_worker_whose_database_is_removed_says_so_and_makes_no_other(store: TraceStore, one_slot: Settings):
+def test_a_worker_does_not_recreate_a_removed_database(store: TraceStore, one_slot: Settings):
     run = run_of(endless(4))
     store.runs.create(run)
     worker = subprocess.Popen(
