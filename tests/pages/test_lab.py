@@ -1,4 +1,4 @@
-"""Lab, "What if": every edit is scored at once, and what it changes is named, from pairs down to decisions."""
+"""The What if view: every edit re-scores all episodes, and shows changes from pairs down to decisions."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def metrics(at: AppTest) -> dict[str, tuple[str, str]]:
 
 
 def said(at: AppTest) -> str:
-    """Everything that stands on the page in sentences, Markdown's escapes taken away."""
+    """All texts of the page, without Markdown escapes."""
     kinds = (at.text, at.caption, at.markdown, at.info, at.warning, at.error)
     return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
 
 
 def drink(at: AppTest) -> NumberInput:
-    """The field under the pair that says what drinking pays."""
+    """The weight field of drinking under the pair."""
     (field,) = [field for field in at.number_input if (field.key or "").startswith(DRINK)]
     return field
 
@@ -111,7 +111,7 @@ def button(at: AppTest, key: str):
 # ------------------------------------------------------------------------------------------- the way to the exploit
 
 
-def test_the_pair_that_pays_more_for_less_is_shown_before_anything_is_edited(pair: TraceStore):
+def test_a_pair_where_fewer_achievements_earn_more_is_shown_before_any_edit(pair: TraceStore):
     at = opened()
     assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in said(at)
     assert list(table(at, "second")["second"]) == ["farmer farmed01 · 1"]
@@ -129,7 +129,7 @@ def test_one_number_swaps_the_pair(pair: TraceStore):
     assert "Changed:** collect drink, weight per repeat: 0.06 → 0." in said(at)
 
 
-def test_the_decisions_that_change_are_named_with_their_parts_and_a_link_to_their_frames(pair: TraceStore):
+def test_changed_decisions_are_listed_with_components_and_links(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     assert "collect drink count +5 × 0.06 → × 0" in said(at)
     links = {
@@ -150,7 +150,7 @@ def test_the_edit_is_undone_with_one_click(pair: TraceStore):
     assert drink(at).value == 0.06
 
 
-def test_figures_hold_both_returns_against_each_other(pair: TraceStore):
+def test_figures_compare_both_returns(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     figures = metrics(at)
     assert figures["Total return"] == ("+6.23", "−6.18")
@@ -159,7 +159,7 @@ def test_figures_hold_both_returns_against_each_other(pair: TraceStore):
     assert "Re-scored 27 decisions of 2 episodes in " in said(at)
 
 
-def test_other_rewards_of_every_strategy_can_be_tried(pair: TraceStore):
+def test_every_strategy_can_be_edited_and_scored(pair: TraceStore):
     at = opened()
     for strategy in ("consistent", "environment", "potential_based"):
         clean(at.selectbox(key="lab_strategy").set_value(strategy).run())
@@ -168,13 +168,13 @@ def test_other_rewards_of_every_strategy_can_be_tried(pair: TraceStore):
     assert "strategy: Per achievement → Potential-based" in said(at)
 
 
-def test_lambda_zero_is_said_to_count_as_one(pair: TraceStore):
+def test_lambda_zero_is_shown_to_count_as_one(pair: TraceStore):
     at = clean(opened().number_input(key="lab_lambda").set_value(0.0).run())
     assert "Lambda 0 counts as 1" in said(at)
     assert metrics(at)["Total return"][1] == "0.00"
 
 
-def test_what_cannot_be_used_is_said_and_the_last_result_stays(pair: TraceStore):
+def test_an_invalid_configuration_is_reported_and_the_last_result_stays(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     clean(at.number_input(key="lab_lambda").set_value(1e101).run())
     assert "indicator_lambda is 1e+101; give a number from" in said(at)
@@ -182,7 +182,7 @@ def test_what_cannot_be_used_is_said_and_the_last_result_stays(pair: TraceStore)
     assert button(at, "lab_launch").disabled
 
 
-def test_the_fields_under_a_pair_say_what_the_table_says_after_they_were_away(pair: TraceStore):
+def test_weight_fields_show_the_values_of_the_table_when_they_return(pair: TraceStore):
     at = opened()
     at.session_state["lab_results"] = "Episodes"
     clean(at.run())
@@ -215,7 +215,7 @@ def test_the_pair_below_a_list_is_one_of_the_list(pair: TraceStore):
 # -------------------------------------------------------------------------------------------------- groups, warnings
 
 
-def test_episodes_alone_in_their_groups_are_said_to_have_no_advantage(pair: TraceStore):
+def test_episodes_alone_in_their_groups_have_no_advantage(pair: TraceStore):
     at = opened()
     assert metrics(at)["Advantages"] == ("n/a", "no groups")
     at.session_state["lab_results"] = "Advantages"
@@ -244,7 +244,7 @@ def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
     assert "GRPO compares an episode with its group" in said(at)
 
 
-def test_other_caps_and_rewards_in_play_are_warned_of(pair: TraceStore):
+def test_different_limits_and_configurations_are_reported(pair: TraceStore):
     run = make_run("capped", ["capped01"], seed=13, limits=Limits(max_steps=5))
     pair.runs.create(run)
     record_episode(pair, "capped01")
@@ -255,7 +255,7 @@ def test_other_caps_and_rewards_in_play_are_warned_of(pair: TraceStore):
     assert "not on one scale" not in said(at)
 
 
-def test_without_two_episodes_of_one_world_the_way_to_some_is_shown(store: TraceStore):
+def test_without_a_pair_a_link_to_the_launch_form_is_shown(store: TraceStore):
     record_changes(store, "honest01", HONEST, seed=1)
     record_changes(store, "honest02", HONEST, seed=2)
     at = opened()
@@ -263,7 +263,7 @@ def test_without_two_episodes_of_one_world_the_way_to_some_is_shown(store: Trace
     assert "lab_example_pairs" in {b.key for b in at.button}
 
 
-def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
+def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
     record_changes(store, "other001", HONEST, seed=1)
     for player in ("honest", "farming"):
         run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
@@ -274,17 +274,17 @@ def test_while_the_example_is_played_it_says_how_far_it_is(store: TraceStore):
     assert "lab_example_pairs" not in {b.key for b in at.button}
 
 
-def test_an_empty_store_offers_two_episodes_to_learn_from(store: TraceStore):
+def test_an_empty_store_offers_the_example(store: TraceStore):
     at = opened()
     assert "lab_example_empty" in {b.key for b in at.button}
 
 
-def test_what_is_loaded_waits_and_cannot_be_read_is_counted(pair: TraceStore):
+def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore):
     pair.runs.create(make_run("waiting", ["waiting01", "waiting02"]))
     assert "2 episodes with 27 decisions; 2 queued or running" in said(opened())
 
 
-def test_a_corrupt_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_a_corrupt_episode_is_reported_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     whole = Rewards.played
 
     def with_corrupt(self: Rewards, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
@@ -301,7 +301,7 @@ def test_a_corrupt_episode_is_named_and_left_out(pair: TraceStore, monkeypatch: 
 # ------------------------------------------------------------------------------------------------------------- scope
 
 
-def test_a_link_to_an_episode_starts_from_what_it_was_played_with(store: TraceStore):
+def test_a_link_to_an_episode_starts_from_its_configuration(store: TraceStore):
     record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
     record_changes(store, "honest01", HONEST)
     at = opened(episode="doubled1")
@@ -329,14 +329,14 @@ def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
     ("asked", "answer"),
     [("", "Enter an episode id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")],
 )
-def test_an_episode_that_cannot_be_scored_is_said(pair: TraceStore, asked: str, answer: str):
+def test_an_episode_that_cannot_be_scored_is_reported(pair: TraceStore, asked: str, answer: str):
     pair.runs.create(make_run("waiting", ["waiting01"]))
     at = opened(scope="One episode", episode=asked)
     assert answer in said(at)
     assert "![x](" not in "".join(element.value for element in at.info)
 
 
-def test_a_selection_takes_the_filters_of_the_traces_page(pair: TraceStore):
+def test_a_selection_uses_the_filters_of_the_traces_page(pair: TraceStore):
     at = opened(scope="A selection", policy="farmer")
     assert metrics(at) == {"Return": ("+7.12", "0.00")}
     at = opened(scope="A selection", seeds="99")
@@ -366,7 +366,7 @@ def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore, wanted: 
 # ----------------------------------------------------------------------------------- saved, taken along, launched with
 
 
-def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pair: TraceStore):
+def test_a_configuration_is_saved_with_all_returns(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     at.text_input(key="lab_save_name").set_value("  no pay for drinking ")
     at.checkbox(key="lab_save_returns").check()
@@ -382,7 +382,7 @@ def test_rewards_are_saved_under_a_name_with_the_returns_of_everything_stored(pa
     assert pair.episodes.get("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
 
 
-def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_a_configuration_that_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object) -> NoReturn:
         raise InvalidReward("It fails.")
 
@@ -396,7 +396,7 @@ def test_what_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytes
     assert pair.rewards.saved().rows == ()
 
 
-def test_returns_that_cannot_be_kept_do_not_make_a_save_fail(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_a_configuration_is_saved_even_if_its_returns_cannot_be(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object) -> NoReturn:
         raise StoreError("The database is busy.")
 
@@ -409,7 +409,7 @@ def test_returns_that_cannot_be_kept_do_not_make_a_save_fail(pair: TraceStore, m
     assert [saved.name for saved in pair.rewards.saved().rows] == ["mine"]
 
 
-def test_rewards_that_are_too_long_for_an_address_are_left_out_of_it_and_it_is_said(pair: TraceStore):
+def test_a_configuration_too_long_for_a_url_is_reported(pair: TraceStore):
     pair.rewards.save("long", RewardConfig("per_achievement", weights={f"collect_{n}": 0.5 for n in range(400)}))
     at = opened()
     clean(at.selectbox(key="lab_start").set_value("saved:long").run())
@@ -418,7 +418,7 @@ def test_rewards_that_are_too_long_for_an_address_are_left_out_of_it_and_it_is_s
     assert "Too long for a URL" in said(at)
 
 
-def test_a_pair_that_differs_by_rounding_only_is_said_to_be_equal() -> None:
+def test_returns_that_differ_only_by_rounding_are_equal() -> None:
     episodes = [
         SimpleNamespace(policy="farmer", id="f" * 32, n_achievements=3),
         SimpleNamespace(policy="random", id="0" * 32, n_achievements=2),
@@ -440,7 +440,7 @@ def test_a_pair_that_differs_by_rounding_only_is_said_to_be_equal() -> None:
     assert words((3.0, 2.0), (1.0, 2.0)).startswith("Swapped: ")
 
 
-def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):
+def test_used_and_invalid_names_are_reported(pair: TraceStore):
     pair.rewards.save("taken", checked(DEFAULTS))
     at = pay_nothing_for_drinking(opened())
     for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
@@ -450,7 +450,7 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_said(pair: TraceStore):
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
 
 
-def test_saved_rewards_are_started_from_compared_with_and_deleted(pair: TraceStore):
+def test_a_saved_configuration_can_be_loaded_compared_and_deleted(pair: TraceStore):
     pair.rewards.save(HOSTILE.replace("\u202e", ""), checked(NO_DRINK))
     pair.rewards.save("defaults again", checked(DEFAULTS))
     name = HOSTILE.replace("\u202e", "")
@@ -469,14 +469,14 @@ def test_saved_rewards_are_started_from_compared_with_and_deleted(pair: TraceSto
     assert "![x](" not in "".join(c.value for c in at.caption)
 
 
-def test_a_run_can_be_started_from(store: TraceStore):
+def test_the_configuration_of_a_run_can_be_loaded(store: TraceStore):
     record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
     at = opened()
     clean(at.selectbox(key="lab_start").set_value("run:run-of-doubled1").run())
     assert at.number_input(key="lab_lambda").value == 2.0
 
 
-def test_a_trainers_json_is_imported_and_another_text_is_answered(pair: TraceStore):
+def test_json_of_a_trainer_is_imported_and_other_text_reported(pair: TraceStore):
     at = opened()
     at.text_area(key="lab_pasted").set_value('{"weigths": {}}')
     clean(button(at, "lab_use_pasted").click().run())
@@ -487,7 +487,7 @@ def test_a_trainers_json_is_imported_and_another_text_is_answered(pair: TraceSto
     assert at.selectbox(key="lab_start").value == "imported"
 
 
-def test_a_mode_that_pays_nothing_and_names_of_another_game_are_carried_and_said(pair: TraceStore):
+def test_an_inactive_mode_and_unknown_names_are_kept_and_shown(pair: TraceStore):
     at = opened()
     config = RewardConfig("per_achievement", mode="off", inventory_weights={"bow": 1.0})
     at.text_area(key="lab_pasted").set_value(to_document(config))
@@ -499,7 +499,7 @@ def test_a_mode_that_pays_nothing_and_names_of_another_game_are_carried_and_said
 
 
 @pytest.mark.parametrize("query", [{}, {"scope": "A selection", "policy": "farmer"}, {"view": "What if"}])
-def test_rewards_are_launched_with(pair: TraceStore, query: dict[str, str]):
+def test_the_configuration_is_passed_to_the_launch_form(pair: TraceStore, query: dict[str, str]):
     at = pay_nothing_for_drinking(opened(**query))
     clean(button(at, "lab_launch").click().run())
     assert at.title[0].value == "Launch"
@@ -508,7 +508,7 @@ def test_rewards_are_launched_with(pair: TraceStore, query: dict[str, str]):
     assert checked(NO_DRINK).config_hash in summary
 
 
-def test_launch_starts_from_saved_rewards(pair: TraceStore):
+def test_launch_starts_from_a_saved_configuration(pair: TraceStore):
     pair.rewards.save("no drinking", checked(NO_DRINK))
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.switch_page("pages/launch.py")
@@ -543,7 +543,7 @@ def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_t
     assert "potential_based.scale" not in address["fields"]
 
 
-def test_a_parameter_of_a_link_that_cannot_be_used_is_said(pair: TraceStore):
+def test_an_invalid_parameter_in_a_link_is_reported(pair: TraceStore):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.switch_page("pages/launch.py")
     at.query_params["strategy"] = "potential_based"
@@ -575,7 +575,7 @@ def test_a_link_holds_the_comparison(pair: TraceStore):
         ("", "empty"),
     ],
 )
-def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
+def test_an_invalid_configuration_in_a_link_is_reported_and_defaults_are_used(
     pair: TraceStore, rewards: str, what: str
 ):
     at = opened(rewards=rewards)
@@ -587,7 +587,7 @@ def test_rewards_of_a_link_that_cannot_be_used_are_named_and_the_defaults_stand(
     assert "in the link" not in said(clean(at))
 
 
-def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not_have(pair: TraceStore):
+def test_exported_configurations_can_be_imported_with_unknown_names(pair: TraceStore):
     foreign = checked(RewardConfig("per_achievement", weights={"collect_gold": 2.0}))
     pair.rewards.save("foreign", foreign)
     changed = replace(foreign, default_inventory_weight=0.5)
@@ -600,14 +600,14 @@ def test_what_the_lab_gives_it_takes_again_also_with_names_that_crafter_does_not
     assert "Imported." in said(at)
 
 
-def test_rewards_of_a_link_that_are_saved_go_by_their_name(pair: TraceStore):
+def test_a_linked_configuration_that_is_saved_is_shown_by_its_name(pair: TraceStore):
     pair.rewards.save("mine", checked(NO_DRINK))
     at = opened(rewards=to_changes(NO_DRINK))
     assert at.selectbox(key="lab_start").value == "saved:mine"
     assert drink(at).value == 0.0
 
 
-def test_a_link_that_compares_with_what_is_not_saved_says_so(pair: TraceStore):
+def test_a_link_that_compares_with_an_unknown_configuration_is_reported(pair: TraceStore):
     at = opened(against="saved:somebody else's")
     assert "“saved:somebody else's”, which is not saved here" in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
@@ -615,13 +615,13 @@ def test_a_link_that_compares_with_what_is_not_saved_says_so(pair: TraceStore):
     assert "not saved here" not in said(clean(at))
 
 
-def test_what_is_tried_outlasts_a_link_that_is_still_in_the_address(pair: TraceStore):
+def test_edits_are_kept_over_the_configuration_in_the_url(pair: TraceStore):
     at = opened(rewards=to_changes(NO_DRINK))
     drink(at).set_value(0.5).run()
     assert drink(clean(at.run())).value == 0.5
 
 
-def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: TraceStore):
+def test_a_deleted_comparison_is_reported(pair: TraceStore):
     pair.rewards.save("mine", RewardConfig("consistent"))
     at = opened(against="saved:mine")
     pair.rewards.forget("mine")
@@ -631,7 +631,7 @@ def test_a_comparison_whose_configuration_is_deleted_elsewhere_says_so(pair: Tra
 
 
 @pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
-def test_a_link_to_what_is_not_there_says_so_until_something_else_is_chosen(pair: TraceStore, name: str, follows: str):
+def test_an_unknown_choice_in_a_link_is_reported_until_another_is_made(pair: TraceStore, name: str, follows: str):
     at = opened(**{name: HOSTILE})
     asked = f"Unknown {name} in the link"
     (warning,) = [warning.value for warning in at.warning if asked in warning.value.replace("\\", "")]
@@ -647,7 +647,7 @@ def test_a_link_to_what_is_not_there_says_so_until_something_else_is_chosen(pair
 
 @pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
 @pytest.mark.parametrize("held", [None, "", "nonsense"])
-def test_something_is_marked_where_the_session_holds_nothing(
+def test_an_empty_choice_in_the_session_becomes_the_default(
     pair: TraceStore, name: str, follows: str, held: str | None
 ):
     at = opened()
@@ -657,14 +657,14 @@ def test_something_is_marked_where_the_session_holds_nothing(
     assert metrics(at)["Pairs"][1] == "of 1 swap"
 
 
-def test_the_tab_of_the_results_is_in_the_address(pair: TraceStore):
+def test_the_results_tab_is_in_the_url(pair: TraceStore):
     at = opened(lab_results="Episodes")
     assert "The chosen episode" in said(at)
     assert "The pair on seed" not in said(at)
 
 
 @pytest.mark.parametrize("view", ["What if", "Policies"])
-def test_returns_that_cannot_be_compared_are_said_and_the_rest_of_the_page_stays(
+def test_returns_that_cannot_be_compared_are_reported_on_a_working_page(
     pair: TraceStore, monkeypatch: pytest.MonkeyPatch, view: str
 ):
     def refuse(*given: object, **more: object) -> NoReturn:
@@ -682,8 +682,8 @@ def test_returns_that_cannot_be_compared_are_said_and_the_rest_of_the_page_stays
         assert at.multiselect(key="across_policies").options == ["farmer", "scripted"]
 
 
-def test_what_a_field_held_that_is_gone_is_not_taken_over(monkeypatch: pytest.MonkeyPatch):
-    """A browser reports a field once more that has made way for another: the table has been edited meanwhile."""
+def test_the_value_of_a_replaced_field_is_ignored(monkeypatch: pytest.MonkeyPatch):
+    """A browser may report it once more, after an edit of the table."""
     state: dict[str, object] = {"gone": 0.06, "there": 0.5}
     monkeypatch.setattr(st, "session_state", state)
     LAB.put(why.field_of("achievement_count", "collect_drink"), "there")
@@ -697,7 +697,7 @@ def test_what_a_field_held_that_is_gone_is_not_taken_over(monkeypatch: pytest.Mo
     assert LAB.get("achievements_kept")["count"][ACHIEVEMENTS.index("collect_drink")] == 7.0
 
 
-def test_the_parts_of_a_pair_are_saved_with_whose_they_are(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_the_component_csv_of_a_pair_names_its_episodes(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     saved: list[Table] = []
     monkeypatch.setattr(
         "pages.components.lab.what_if.why.charts.show", lambda *_, download, **more: saved.append(download.table())

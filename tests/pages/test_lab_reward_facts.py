@@ -1,4 +1,4 @@
-"""The Lab notices whatever is stored while it is open, by whichever program."""
+"""The open Lab page updates when any program stores an episode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def store(data_dir: Path) -> Iterator[TraceStore]:
 
 
 class Polls:
-    """What was to be called again and again, how often, and how often it asked for the whole page."""
+    """A fragment of the page: its function, its interval, and how often it reran the page."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.every_s: list[float | None] = []
@@ -36,7 +36,7 @@ class Polls:
         self._monkeypatch = monkeypatch
 
     def again(self) -> int:
-        """Call it as the browser would, with the page as it is; how often that asked for the whole page."""
+        """Calls it as the browser would. Returns how often it reran the page."""
         with self._monkeypatch.context() as patch:
             before = self.reruns
             patch.setattr(st, "rerun", self._count)
@@ -62,7 +62,7 @@ def opened() -> AppTest:
     return at
 
 
-def test_a_lab_in_which_nothing_waits_looks_seldom_and_finds_what_another_program_stored(
+def test_an_idle_lab_polls_slowly_and_finds_episodes_of_other_programs(
     store: TraceStore, monkeypatch: pytest.MonkeyPatch
 ):
     record_changes(store, "honest01", HONEST)
@@ -74,7 +74,7 @@ def test_a_lab_in_which_nothing_waits_looks_seldom_and_finds_what_another_progra
     assert polls.again() == 1
 
 
-def test_a_lab_that_waits_for_an_episode_looks_often(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_a_lab_with_unfinished_episodes_polls_often(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
     record_changes(store, "honest01", HONEST)
     store.runs.create(make_run("waiting", ["waiting01"]))
     monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
@@ -84,7 +84,7 @@ def test_a_lab_that_waits_for_an_episode_looks_often(store: TraceStore, monkeypa
     assert polls.again() == 0
 
 
-def test_a_lab_that_was_idle_draws_itself_anew_once_something_waits(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_an_idle_lab_reruns_once_an_episode_is_queued(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
     record_changes(store, "honest01", HONEST)
     monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
     polls = Polls(monkeypatch)
@@ -93,7 +93,7 @@ def test_a_lab_that_was_idle_draws_itself_anew_once_something_waits(store: Trace
     assert polls.again() == 1
 
 
-def test_an_empty_lab_notices_the_first_episode(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_an_empty_lab_reruns_on_the_first_episode(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
     polls = Polls(monkeypatch)
     opened()
     assert polls.again() == 0
