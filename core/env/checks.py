@@ -1,4 +1,4 @@
-"""What an environment accepts, and the sentences for what it does not."""
+"""Validates the arguments of the environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_VIEW = min(AGENT_SIZE) // MIN_CELL
 
 
 def checked_seed(seed: object) -> int:
-    """`seed` as a plain int. Raises InvalidSeeds where it is no whole number from 0 to 2**31 - 1."""
+    """Raises InvalidSeeds unless it is a whole number from 0 to 2**31 - 1."""
     number = _whole_number(seed)
     if number is None:
         raise InvalidSeeds(f"The seed is {seed!r}; give a whole number from 0 to {MAX_SEED}.")
@@ -31,7 +31,7 @@ def checked_seed(seed: object) -> int:
 
 
 def checked_episode(episode: object) -> int:
-    """`episode` as a plain int. Raises InvalidSeeds where it is no whole number from 1 to 2**31 - 1."""
+    """Raises InvalidSeeds unless it is a whole number from 1 to 2**31 - 1."""
     number = _whole_number(episode)
     if number is None or not 1 <= number <= MAX_SEED:
         raise InvalidSeeds(
@@ -41,7 +41,7 @@ def checked_episode(episode: object) -> int:
 
 
 def checked_action(action: object) -> int:
-    """`action` as a plain int. Raises InvalidInput where it is no index into `rules.ACTIONS`."""
+    """Raises InvalidInput unless it is an index into `rules.ACTIONS`."""
     number = _whole_number(action)
     if number is not None and 0 <= number < len(ACTIONS):
         return number
@@ -58,10 +58,7 @@ def checked_action(action: object) -> int:
 
 
 def checked_config(area: object, view: object, length: object) -> EnvConfig:
-    """An EnvConfig of plain ints. A single number stands for both sides.
-
-    Raises InvalidConfig where a value cannot be used.
-    """
+    """A single number means both width and height. Raises InvalidConfig."""
     config = EnvConfig(
         area=_pair(area, "area", "cells", 1, MAX_AREA),
         view=_pair(view, "view", "cells", 1, MAX_VIEW),
@@ -77,10 +74,7 @@ def checked_config(area: object, view: object, length: object) -> EnvConfig:
 
 
 def checked_size(size: object, view: tuple[int, int]) -> tuple[int, int]:
-    """Width and height of a picture in pixels. A single number stands for both.
-
-    Raises InvalidConfig where a picture of `view` cannot be drawn at that size.
-    """
+    """Width and height of a picture in pixels; a single number means both. Raises InvalidConfig if it is too small."""
     checked = _pair(size, "size", "pixels", 1, MAX_SIZE)
     if checked[0] < MIN_CELL * view[0] or checked[1] < MIN_CELL * view[1]:
         raise InvalidConfig(
@@ -91,7 +85,7 @@ def checked_size(size: object, view: tuple[int, int]) -> tuple[int, int]:
 
 
 def checked_cell(cell: object) -> int:
-    """Pixels a cell of a world picture. Raises InvalidConfig where it is no whole number from 1 to 64."""
+    """Pixels per cell of a world picture. Raises InvalidConfig unless it is a whole number from 1 to 64."""
     number = _whole_number(cell)
     if number is None or not 1 <= number <= 64:
         raise InvalidConfig(f"The cell size is {cell!r}; give a whole number of pixels from 1 to 64.")
@@ -99,7 +93,7 @@ def checked_cell(cell: object) -> int:
 
 
 def checked_count(count: object) -> int:
-    """How many environments. Raises InvalidConfig where it is no whole number from 1."""
+    """A number of environments. Raises InvalidConfig unless it is a whole number from 1."""
     number = _whole_number(count)
     if number is None or number < 1:
         raise InvalidConfig(f"The number of environments is {count!r}; give a whole number from 1.")
@@ -137,7 +131,7 @@ def _pair(value: object, name: str, unit: str, low: int, high: int) -> tuple[int
 
 def _whole_number(value: object) -> int | None:
     """The int that `value` stands for; None for bools, floats, text and everything else without `__index__`."""
-    if type(value) is int:  # nearly always, and asked at every step
+    if type(value) is int:  # the usual case, checked at every step
         return value
     if not isinstance(value, SupportsIndex) or _is_bool(value):
         return None

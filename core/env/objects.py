@@ -1,4 +1,4 @@
-"""What moves, grows or is hit: cows, zombies, skeletons, arrows and plants. The player has its own file.
+"""Cows, zombies, skeletons, arrows and plants. The player has its own file.
 
 Must equal upstream's `objects` in every effect and in every draw, which includes:
 
@@ -52,16 +52,15 @@ class Thing:
 
     @property
     def counter(self) -> int:
-        """The counter that this kind keeps, 0 where it keeps none."""
+        """The counter of this kind, 0 if it has none."""
         return 0
 
     @property
     def facing(self) -> tuple[int, int]:
-        """(dx, dy), (0, 0) where it has none."""
+        """(dx, dy); (0, 0) if it has none."""
         return 0, 0
 
     def update(self) -> None:
-        """One step of its own."""
         raise NotImplementedError
 
     def hurt(self, damage: int) -> None:
@@ -69,7 +68,7 @@ class Thing:
         self.health = max(0, self.health - damage)
 
     def move(self, direction: Direction) -> bool:
-        """Go one cell where it is free. Returns whether it was."""
+        """Move one cell if it is free. Returns whether it was."""
         world, target = self.world, self.cell + direction[2]
         if target in world.thing_at or not self.walkable[world.material[target]]:
             return False
@@ -96,8 +95,6 @@ class Thing:
 
 
 class Cow(Thing):
-    """Wanders about."""
-
     __slots__ = ()
     kind = COW
 
@@ -105,7 +102,6 @@ class Cow(Thing):
         super().__init__(world, x, y, health)
 
     def update(self) -> None:
-        """As upstream."""
         if self.health <= 0:
             self.world.remove(self)
         if self.random.sample() < 0.5:
@@ -113,7 +109,7 @@ class Cow(Thing):
 
 
 class Zombie(Thing):
-    """Follows the player and hits where it stands beside."""
+    """Follows the player and hits it when next to it."""
 
     __slots__ = ("cooldown", "player")
     kind = ZOMBIE
@@ -129,7 +125,6 @@ class Zombie(Thing):
         return self.cooldown
 
     def update(self) -> None:
-        """As upstream."""
         if self.health <= 0:
             self.world.remove(self)
         player, sample = self.player, self.random.sample
@@ -162,7 +157,6 @@ class Skeleton(Thing):
         return self.reload
 
     def update(self) -> None:
-        """As upstream."""
         if self.health <= 0:
             self.world.remove(self)
         self.reload = max(0, self.reload - 1)
@@ -243,7 +237,6 @@ class Plant(Thing):
 
     @property
     def is_ripe(self) -> bool:
-        """Whether it can be eaten."""
         return self.grown > RIPE_AGE
 
     def update(self) -> None:

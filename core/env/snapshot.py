@@ -1,10 +1,10 @@
-"""A world's state as bytes that can be kept, and back.
+"""A world's state as bytes, and back.
 
     b"CRSNAP" + uint8 format + 16 bytes blake2b of the rest + zstd of
         uint32 n + n bytes of JSON + materials (uint8, x-major) + generator key (624 uint32); little-endian
 
 The JSON holds the engine version, the environment's configuration, and the remaining values of `WorldState`, each
-under its name. Nothing is ever unpickled, and what comes back is checked value by value: a blob may come from anyone.
+under its name. Nothing is unpickled, and every value is validated: a blob may be hostile.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _TEXT_BYTES_PER_CELL = 128  # of JSON: a cell holds at most one thing, and a thi
 _TEXT_BYTES = 16_384
 _KEY_BYTES = 4 * KEY_WORDS
 _INT32 = 2**31 - 1
-_MOST_COUNTED = 10**9  # steps, achievements, counters: far from where a digest could not hold the next one
+_MAX_COUNT = 10**9  # steps, achievements, counters: far from where a digest could not hold the next one
 
 
 def pack_snapshot(state: WorldState, config: EnvConfig) -> bytes:
-    """`state` of an environment of `config` as bytes."""
+    """config: of the environment that `state` belongs to."""
     values = {
         "engine": ENGINE_VERSION,
         "config": asdict(config),
@@ -73,7 +73,7 @@ def pack_snapshot(state: WorldState, config: EnvConfig) -> bytes:
 def unpack_snapshot(blob: bytes, config: EnvConfig) -> WorldState:
     """The state in `blob`, for an environment of `config`.
 
-    Raises InvalidSnapshot where the blob is damaged, of another version, or of another environment.
+    Raises InvalidSnapshot if the blob is corrupt, of another version, or of another environment.
     """
     payload = _payload(blob, config)
     try:
@@ -95,7 +95,7 @@ def _payload(blob: bytes, config: EnvConfig) -> bytes:
         raise InvalidSnapshot(f"A snapshot is bytes; this is {type(blob).__name__}. Give what snapshot() returned.")
     blob = bytes(blob)
     if not blob.startswith(_MAGIC):
-        raise InvalidSnapshot("These bytes are no snapshot of a Crafter world. Give what snapshot() returned.")
+        raise InvalidSnapshot("These bytes are not a snapshot of a Crafter world. Give what snapshot() returned.")
     if len(blob) <= _HEADER_BYTES:
         raise InvalidSnapshot(f"The snapshot is cut off after {len(blob)} bytes. Take another one.")
     if blob[len(_MAGIC)] != FORMAT:
@@ -105,7 +105,7 @@ def _payload(blob: bytes, config: EnvConfig) -> bytes:
         )
     packed = blob[_HEADER_BYTES:]
     if blob[len(_MAGIC) + 1 : _HEADER_BYTES] != _checksum(packed):
-        raise InvalidSnapshot("The snapshot is damaged: its checksum is wrong. Take another one.")
+        raise InvalidSnapshot("The snapshot is corrupt: its checksum is wrong. Take another one.")
     try:
         cells = config.area[0] * config.area[1]
         most = _TEXT_BYTES + (1 + _TEXT_BYTES_PER_CELL) * cells + _KEY_BYTES
@@ -113,7 +113,7 @@ def _payload(blob: bytes, config: EnvConfig) -> bytes:
             raise InvalidSnapshot("The snapshot is larger than any Crafter world. Take another one.")
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=most)
     except zstandard.ZstdError as error:
-        raise InvalidSnapshot(f"The snapshot is damaged: it cannot be unpacked ({error}). Take another one.") from error
+        raise InvalidSnapshot(f"The snapshot is corrupt: it cannot be unpacked ({error}). Take another one.") from error
 
 
 def _checksum(packed: bytes) -> bytes:
@@ -142,14 +142,14 @@ def _state(values: dict[str, Any], arrays: bytes, config: EnvConfig) -> WorldSta
     return WorldState(
         seed=_int(values["seed"], 0),
         episode=_int(values["episode"], 1),
-        step=_int(values["step"], 0, _MOST_COUNTED),
+        step=_int(values["step"], 0, _MAX_COUNT),
         generator=GeneratorState(arrays[cells:], _int(values["generator_position"], 0, KEY_WORDS)),
         materials=np.frombuffer(arrays[:cells], np.uint8).reshape(config.area),
         things=tuple(Thing(*(_int(number, -_INT32) for number in thing)) for thing in values["things"]),
         chunks=tuple(Chunk(_int(x), _int(y), tuple(map(_int, members))) for x, y, members in values["chunks"]),
         player=PlayerState(
             inventory=_ints(player["inventory"], len(ITEMS)),
-            achievement_counts=_ints(player["achievement_counts"], len(ACHIEVEMENTS), _MOST_COUNTED),
+            achievement_counts=_ints(player["achievement_counts"], len(ACHIEVEMENTS), _MAX_COUNT),
             sleeping=_bool(player["sleeping"]),
             hunger=_float(player["hunger"]),
             thirst=_float(player["thirst"]),
@@ -163,7 +163,7 @@ def _state(values: dict[str, Any], arrays: bytes, config: EnvConfig) -> WorldSta
 
 
 def _check_world(state: WorldState) -> None:
-    """Raise ValueError where the values cannot stand together: going on from them would fail later and elsewhere."""
+    """Raises ValueError for inconsistent values, which would fail later and elsewhere."""
     _expect(bool(((state.materials >= 1) & (state.materials <= len(MATERIALS))).all()), "an unknown material")
     _expect(all(n <= limit for n, limit in zip(state.player.inventory, MAX_ITEM.values(), strict=True)), "inventory")
     kinds = [thing.kind for thing in state.things]
@@ -177,7 +177,7 @@ def _check_world(state: WorldState) -> None:
     for thing in state.things:
         facing = (thing.facing_x, thing.facing_y)
         _expect(facing in DIRECTIONS.values() if thing.kind in (PLAYER, ARROW) else facing == (0, 0), "facing")
-        _expect(thing.health >= 0 and 0 <= thing.counter <= _MOST_COUNTED, "a health or counter that cannot be")
+        _expect(thing.health >= 0 and 0 <= thing.counter <= _MAX_COUNT, "a health or counter that cannot be")
     _check_chunks(state)
 
 

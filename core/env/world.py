@@ -25,7 +25,7 @@ _GRASS, _PATH = SEMANTIC_IDS["grass"], SEMANTIC_IDS["path"]
 
 
 class Chunk:
-    """A part of the world whose population is balanced by itself.
+    """A part of the world with its own population balance.
 
     members: the things in it, in order of their entering. counts: how many of them are of each kind.
     grass, path: how many cells of that material it has.
@@ -97,7 +97,7 @@ class World:
         return set(self._materials[x - 1 : x + 2, y - 1 : y + 2].ravel().tolist())
 
     def add(self, thing: Thing) -> None:
-        """Put a new thing where it says it is."""
+        """Add a new thing at its own cell."""
         self.things[thing] = None
         self.thing_at[thing.cell] = thing
         self.semantic[thing.cell] = thing.kind

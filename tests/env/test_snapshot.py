@@ -96,31 +96,31 @@ def _refused(blob: Any, sentence: str, config: EnvConfig = CONFIG) -> None:
         unpack_snapshot(blob, config)
 
 
-def test_damage_anywhere_is_noticed() -> None:
+def test_a_corrupt_byte_anywhere_is_noticed() -> None:
     blob = first_snapshot()
     for place in [*range(HEADER + 4), *range(HEADER, len(blob), 97), len(blob) - 1]:
-        damaged = bytearray(blob)
-        damaged[place] ^= 0x20
-        _refused(bytes(damaged), r"Take another one|Give what snapshot\(\) returned|Restore it with")
+        corrupt = bytearray(blob)
+        corrupt[place] ^= 0x20
+        _refused(bytes(corrupt), r"Take another one|Give what snapshot\(\) returned|Restore it with")
 
 
 @pytest.mark.parametrize("length", [0, 3, 7, 22, 23, 24, 1000])
-def test_a_cut_off_snapshot_is_refused(length: int) -> None:
-    _refused(first_snapshot()[:length], r"cut off|damaged|no snapshot")
+def test_a_cut_off_snapshot_is_rejected(length: int) -> None:
+    _refused(first_snapshot()[:length], r"cut off|corrupt|not a snapshot")
 
 
 @pytest.mark.parametrize("blob", [b"", b"{}", pickle.dumps({"seed": 1}), "text", None, 5])
-def test_what_is_no_snapshot_is_refused(blob: Any) -> None:
+def test_other_bytes_are_rejected(blob: Any) -> None:
     _refused(blob, r"Give what snapshot\(\) returned")
 
 
-def test_another_format_is_refused() -> None:
+def test_another_format_is_rejected() -> None:
     blob = first_snapshot()
     _refused(blob[:6] + b"\x02" + blob[7:], "has format 2; this program reads format 1")
 
 
 @pytest.mark.parametrize("config", [EnvConfig(area=(32, 64)), EnvConfig(view=(9, 7)), EnvConfig(length=500)])
-def test_a_snapshot_of_another_environment_is_refused(config: EnvConfig) -> None:
+def test_a_snapshot_of_another_environment_is_rejected(config: EnvConfig) -> None:
     _refused(first_snapshot(), "Make an environment with the same area, view and length", config)
 
 
@@ -179,27 +179,27 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_values_that_are_no_world_are_refused(name: str) -> None:
+def test_inconsistent_values_are_rejected(name: str) -> None:
     values = _values()
     WRONG[name](values)
     _refused(_forged(values), "does not describe a Crafter world")
 
 
 @pytest.mark.parametrize("values", [[], None, 5, {"engine": []}])
-def test_json_of_another_shape_is_refused(values: Any) -> None:
+def test_json_of_another_shape_is_rejected(values: Any) -> None:
     _refused(_forged(values), "does not describe a Crafter world|taken with engine")
 
 
-def test_wrong_arrays_are_refused() -> None:
+def test_wrong_arrays_are_rejected() -> None:
     _refused(_forged(_values(), b""), "its arrays have another size")
     _refused(_forged(_values(), bytes(64 * 64 + 2496)), "an unknown material")
 
 
-def test_a_snapshot_of_another_engine_is_refused() -> None:
+def test_a_snapshot_of_another_engine_is_rejected() -> None:
     _refused(_forged({**_values(), "engine": "crafter-9/other"}), "taken with engine 'crafter-9/other'")
 
 
-def test_a_snapshot_that_unpacks_without_end_is_refused() -> None:
+def test_a_snapshot_that_unpacks_without_end_is_rejected() -> None:
     bomb = zstandard.compress(bytes(70 * 2**20))
     blob = first_snapshot()[:7] + hashlib.blake2b(bomb, digest_size=16).digest() + bomb
     _refused(blob, "larger than any Crafter world")
@@ -210,7 +210,7 @@ def test_a_snapshot_is_small_and_names_its_environment() -> None:
     assert _values()["config"] == json.loads(json.dumps(asdict(CONFIG)))
 
 
-def test_a_snapshot_that_says_too_much_is_refused_before_it_is_read(env_at: EnvMaker) -> None:
+def test_a_snapshot_that_is_too_large_is_rejected_before_it_is_unpacked(env_at: EnvMaker) -> None:
     text = json.dumps({"engine": "x", "things": [[]] * 200_000}).encode()
     payload = struct.pack("<I", len(text)) + text
     packed = zstandard.ZstdCompressor().compress(payload)
