@@ -16,8 +16,8 @@ What is needed next is the first of these that is lacking:
 | iron     | iron    | an iron pickaxe is held, or iron for one                                                     |
 | diamond  | diamond | a diamond is held                                                                            |
 
-Amounts are Crafter's own recipes. It needs to see the map, which reward strategies cannot: an episode can be held
-against it afterwards, from its stored scenes, but not be rewarded by it while it is played.
+Amounts are Crafter's own recipes. It reads the map, which reward strategies cannot: an ended episode can be
+compared with it, from the stored scenes, but a running one cannot be rewarded by it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reward facts: what every decision changed, as columns. Re-scoring looks at nothing else.
+"""Reward facts: what every decision changed, as columns. Re-scoring reads nothing else.
 
-`EpisodeFacts` are those of one episode, gathered by `FactsWriter`; `columns.FactColumns` join many episodes, and are
-imported from there: they bring scipy, which whoever only records has no use for.
+`FactsWriter` gathers the `EpisodeFacts` of one episode; `columns.FactColumns` joins many episodes. Import it from
+`columns`: it brings scipy, which recording does not need.
 """
 
 from __future__ import annotations

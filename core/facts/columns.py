@@ -39,8 +39,8 @@ class DecisionChange:
 
 
 class FactColumns:
-    """E episodes with N decisions in all, in the order given. Whoever reads them shares them: every array that it hands
-    out, those of its episodes included, can be read and not written.
+    """E episodes with N decisions in all, in the order given. All arrays, those of the episodes
+    included, are shared and therefore read-only.
 
     starts: int64 (E + 1,), where each episode's decisions begin. env_rewards, logged: float64 (N,), what the
     environment and the shaping paid when they were played. step_ends: int32 (N,), exclusive, within the episode.
@@ -65,17 +65,14 @@ class FactColumns:
 
     @property
     def n_episodes(self) -> int:
-        """E."""
         return len(self._episodes)
 
     @property
     def n_decisions(self) -> int:
-        """N."""
         return int(self.starts[-1])
 
     @property
     def episodes(self) -> tuple[EpisodeFacts, ...]:
-        """What was joined."""
         return self._episodes
 
     def decisions_of(self, episode: int) -> slice:
@@ -183,7 +180,7 @@ class FactColumns:
         return before, after
 
     def _running(self, change: Floats, initial: Floats) -> tuple[Floats, Floats]:
-        """From what changes in each decision to what there is before and after it, starting anew in each episode."""
+        """The amounts before and after each decision, from what each changes and each episode's initial amount."""
         after = np.cumsum(change)
         before = after - change
         lengths = np.diff(self.starts)
@@ -195,7 +192,7 @@ class FactColumns:
 
 
 def _fixed(*arrays: NDArray[Any]) -> None:
-    """Makes them read-only. A write into what many share would show everywhere, and nowhere as an error."""
+    """Makes them read-only. A write into a shared array would go unnoticed."""
     for array in arrays:
         array.setflags(write=False)
 

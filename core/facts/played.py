@@ -1,4 +1,4 @@
-"""What is known of an episode that is over, where many of them are looked at together."""
+"""Ended episodes as rows for comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.types import EnvConfig, Limits, StopReason
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
-    """An episode that is over and made at least one decision. `created_at` is UTC."""
+    """An ended episode with at least one decision. `created_at` is UTC."""
 
     id: str
     run_id: str
@@ -34,10 +34,10 @@ class PlayedEpisode:
 
     @property
     def group(self) -> tuple[str, int, int]:
-        """Launch, seed and world: what is compared with each other by group-relative advantages."""
+        """Run, seed and world: the group of group-relative advantages."""
         return self.run_id, self.seed, self.world_episode
 
     @property
     def world(self) -> tuple[int, int]:
-        """Seed and world: what two episodes of the same start share."""
+        """Episodes with the same seed and world start alike."""
         return self.seed, self.world_episode

@@ -1,7 +1,7 @@
 """Potentials: how good a state is, as one number, for potential-based shaping.
 
-A potential that needs the facts alone can shape rewards while an episode is played; one that needs to see the map
-(`next_resource`) can only be held against an episode afterwards.
+A potential over the facts alone can shape rewards in a running episode; one over the map (`next_resource`) can only be
+compared with an ended episode.
 """
 
 from __future__ import annotations
@@ -42,14 +42,11 @@ class Potential(ABC):
 
 
 class AchievementsReached(Potential):
-    """How many achievements are unlocked."""
-
     name = "achievements"
     label = "Achievements reached"
     description = "How many of the achievements are unlocked."
 
     def of(self, facts: StateFacts) -> float:
-        """0 to 22."""
         return float(sum(map(bool, facts.achievements.values())))
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
@@ -58,14 +55,11 @@ class AchievementsReached(Potential):
 
 
 class ToolTier(Potential):
-    """How good the tools are."""
-
     name = "tool_tier"
     label = "Tool tier"
     description = "Best pickaxe plus best sword that are held: wood 1, stone 2, iron 3 each, so 0 to 6."
 
     def of(self, facts: StateFacts) -> float:
-        """0 to 6."""
         return float(
             sum(
                 max(
@@ -76,7 +70,6 @@ class ToolTier(Potential):
         )
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
-        """The same from columns."""
         before, after = np.zeros(columns.n_decisions), np.zeros(columns.n_decisions)
         for tool in ("pickaxe", "sword"):
             held = [columns.levels(INVENTORY, f"{material}_{tool}") for material in _TIERS]
@@ -86,18 +79,14 @@ class ToolTier(Potential):
 
 
 class Vitals(Potential):
-    """How well the player is."""
-
     name = "vitals"
     label = "Vitals"
     description = "Health, food, drink and energy together, as a share of all that they can be: 0 to 1."
 
     def of(self, facts: StateFacts) -> float:
-        """0 to 1."""
         return sum(facts.inventory.get(name, 0) for name in _VITALS) / (_MOST_OF_A_VITAL * len(_VITALS))
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
-        """The same from columns."""
         held = [columns.levels(INVENTORY, name) for name in _VITALS]
         most = _MOST_OF_A_VITAL * len(_VITALS)
         before, after = (np.sum([level[at] for level in held], axis=0) / most for at in (0, 1))

@@ -1,4 +1,4 @@
-"""What other rewards change: who ranks where, who beats whom on the same seed, which advantages change sign."""
+"""What another reward configuration changes: ranks, the order of pairs on the same seed, signs of advantages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.facts import PlayedEpisode
 Floats = NDArray[np.float64]
 
 MAX_PAIRS = 1_000
-"""As many pairs are listed, those that swap most clearly; all are counted."""
+"""Pairs listed, the clearest swaps; all are counted."""
 
 # How exactly a group's mean is known, relative to its largest return.
 _ROUNDING_OF_MEANS = 1e-12
@@ -33,7 +33,7 @@ class RankChange:
 
     @property
     def climbed(self) -> int:
-        """Places won; negative where it fell."""
+        """Ranks gained; negative where it fell."""
         return self.before - self.after
 
 

@@ -43,7 +43,7 @@ def score(columns: FactColumns, config: RewardConfig) -> Scores:
 
 
 def as_played(columns: FactColumns) -> Scores:
-    """What was earned when it was played, under whatever configuration that was."""
+    """The rewards logged during play, under each episode's own configuration."""
     return Scores(None, columns.logged, columns.sums(columns.logged))
 
 

@@ -17,7 +17,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sample:
-    """E episodes, in the order given, and A achievements. Nobody changes the arrays.
+    """E episodes, in the order given, and A achievements. Do not change the arrays.
 
     seeds: int64 (E,). unlocked: bool (E, A), whether the episode unlocked it. env_returns, shaped_returns:
     float64 (E,), what the environment and the shaping paid. n_steps: int64 (E,). has_died: bool (E,), whether the
@@ -34,7 +34,6 @@ class Sample:
 
     @property
     def n_episodes(self) -> int:
-        """E."""
         return len(self.seeds)
 
     @property

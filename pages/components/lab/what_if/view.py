@@ -77,7 +77,7 @@ def _show_results(
         if not _is_fast_or_wanted(chosen, edited.config):
             return
         result = rescored(chosen, edited.config, compared_with)
-    except InvalidInput as error:  # an unknown strategy, or returns that are not finite
+    except InvalidInput as error:  # a strategy that raises
         st.error("Cannot compare the two configurations.")
         st.text(safe_text(str(error), 500))
         return
