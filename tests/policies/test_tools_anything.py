@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.env.rules import ACTIONS
 from core.policies.tools import parse_response
-from core.policies.tools.failures import ADVICE
+from core.policies.tools.errors import ADVICE
 
 DATA = Path(__file__).parent.parent / "data"
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))

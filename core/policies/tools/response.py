@@ -1,4 +1,4 @@
-"""A server's whole answer to a chat-completions request, read without ever raising.
+"""Reads a server's whole answer to a chat-completions request, without ever raising.
 
 call = parse_response({"status": 200, "headers": {}, "body": {...}}, tools=("interact",), max_actions=5)
 """
@@ -9,16 +9,15 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from core.policies.tools.calls import read_tool_calls
-from core.policies.tools.failures import ADVICE, Failure, described, error_in, failure_of
-from core.policies.tools.message import read_message
+from core.policies.tools.arguments import UNREADABLE, RawCall, json_text, native_call, read_literal, read_tool_calls
+from core.policies.tools.errors import ADVICE, Failure, described, error_in, failure_of
 from core.policies.tools.schema import TOOL_NAME
 from core.policies.tools.stream import CUT_STREAM, events, joined
-from core.policies.tools.text import find_calls
-from core.policies.tools.thinking import split_thinking
-from core.policies.tools.untrusted import as_count, as_dict, as_list, is_dict, is_list, name_of, short, str_of
+from core.policies.tools.text_formats import find_calls, find_final_calls, split_thinking
+from core.policies.tools.untrusted import as_count, as_dict, as_list, is_dict, is_list, name_of, str_of
+from core.text import cut, storable
 from core.types import ModelCall, PolicyReply, ToolCall
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
@@ -34,8 +33,8 @@ _UNFINISHED = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counted them; None where it did not say. Cached ones are part of `tokens_in`, those of
-    reasoning part of `tokens_out`. cost_usd: what the server says it cost."""
+    """Tokens as the server counted them, None if it did not. Cached tokens are part of `tokens_in`, reasoning tokens of
+    `tokens_out`. cost_usd: the cost that the server reports."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -46,13 +45,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ParsedResponse:
-    """What a server answered. `error_kind` is None exactly where there are actions to execute.
+    """A server's answer as read. `error_kind` is None exactly if there are actions to execute.
 
-    warning: the actions stand, but something beside them was wrong: `truncated`, `content_filter`,
-        `tool_use_failed`, or the kind of error of another call.
-    error_detail: a sentence, what is wrong and what to do.
-    retry_after_s: seconds to wait, where the server said so.
-    content: the assistant's text without its thinking. reasoning: its thinking, wherever it stood.
+    warning: the actions are executed, but something else was wrong: `truncated`, `content_filter`, `tool_use_failed`,
+        or the error kind of another call.
+    error_detail: what is wrong and what to do, in a sentence or two.
+    retry_after_s: seconds to wait, if the server said so.
+    content: the assistant's text without its thinking. reasoning: its thinking, from any field or from the text.
     """
 
     tool_calls: tuple[ToolCall, ...] = ()
@@ -74,11 +73,11 @@ class ParsedResponse:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The names of the actions that were dropped, as they came; the calls hold the reasons."""
+        """The names of the dropped actions as written; the calls hold the reasons."""
         return tuple(dropped.name for call in self.tool_calls for dropped in call.dropped)
 
     def reply(self, model_call: ModelCall | None = None) -> PolicyReply:
-        """The same as what a policy answers, with the evidence of the call."""
+        """The answer as a policy's reply, with the evidence of the call."""
         return PolicyReply(self.tool_calls, model_call, self.error_kind, self.error_detail, self.warning)
 
 
@@ -87,13 +86,13 @@ def parse_response(
 ) -> ParsedResponse:
     """Reads `{"status", "headers", "body"}`, or `"stream"` with a list of chunks in place of the body.
 
-    response: whatever came; the body is a string where it was not JSON. tools: the names that were offered.
-    max_actions: how many actions one call may hold.
+    response: any value; the body is a string if it was not JSON. tools: the names that were offered.
+    max_actions: the most actions of one call.
 
-    An answer that reports an error has no actions, even if calls came before the error. Calls whose end is missing
-    are never completed. Groq answers 400 with `tool_use_failed` and the model's text in `failed_generation` when its
-    own parser gave up (huggingface/smolagents#1119): where that text holds only whole calls of offered tools they are
-    executed, with the warning `tool_use_failed`, and otherwise that is the error.
+    An answer that reports an error has no actions, even if calls came before the error. Cut calls are never completed.
+    Groq answers 400 with `tool_use_failed` and the model's text in `failed_generation` when its own parser gave up
+    (huggingface/smolagents#1119): if that text holds only whole calls of offered tools they are executed with the
+    warning `tool_use_failed`, otherwise that is the error.
     """
     answer = as_dict(response)
     offered = (tools,) if isinstance(tools, str) else tuple(name_of(tool) for tool in tools)
@@ -111,7 +110,7 @@ def parse_response(
 
 
 def assistant_message(body: str) -> dict[str, Any]:
-    """The assistant's message of an answer, with every field as the server sent it; empty where there is none.
+    """The assistant's message of an answer, with every field as the server sent it; empty if there is no message.
 
     body: the text of the answer. Streamed chunks are joined. The message is not a copy.
     """
@@ -119,7 +118,7 @@ def assistant_message(body: str) -> dict[str, Any]:
 
 
 def _body(answer: dict[str, Any]) -> Any:
-    """The body as a value: a stream is joined, and text is taken for JSON or server-sent events where it is that."""
+    """The body as a value: a stream is joined, text is read as server-sent events or JSON if it is either."""
     if answer.get("stream") is not None and answer.get("body") is None:
         stream = answer["stream"]
         return joined(as_list(stream) if is_list(stream) else [stream]) if stream else None
@@ -144,7 +143,7 @@ def _status(answer: dict[str, Any], body: Any) -> int:
 
 
 def _choice(choices: list[Any]) -> dict[str, Any]:
-    """The first choice that has calls, or the first: some gateways give text and calls as two choices."""
+    """The first choice with calls, or the first: some gateways give text and calls as two choices."""
     objects = [as_dict(choice) for choice in choices if as_dict(choice)] or [as_dict(None)]
     return next((one for one in objects if as_dict(one.get("message")).get("tool_calls")), objects[0])
 
@@ -164,7 +163,7 @@ def _without_choices(body: Any, choices: Any) -> Failure:
     if is_dict(body) and is_list(choices):
         return described("empty_choices")
     text = body.strip() if isinstance(body, str) else ""
-    what = "an empty body" if body is None or (isinstance(body, str) and not text) else short(str_of(body), 100)
+    what = "an empty body" if body is None or (isinstance(body, str) and not text) else cut(str_of(body), 100)
     what = "HTML" if text.startswith("<") else "JSON that is cut off" if text.startswith(("{", "[")) else what
     return Failure("invalid_body", f"{ADVICE['invalid_body']} It sent {what}.")
 
@@ -176,32 +175,32 @@ def _completion(
     ended = finish.lower()
     message = as_dict(choice.get("message")) or as_dict(choice.get("delta")) or {"content": choice.get("text")}
     read = read_message(message, ended, offered)
-    cut, filtered = ended_by_a_limit(ended), ended in _FILTERED
-    reply = read_tool_calls(read.calls, offered=offered, max_actions=max_actions, cut_off=cut)
+    limited, filtered = ended_by_a_limit(ended), ended in _FILTERED
+    reply = read_tool_calls(read.calls, offered=offered, max_actions=max_actions, cut_off=limited)
     failure = Failure(reply.error_kind or "", reply.error_detail)
     if failure.kind and (filtered or read.refusal or ended == "refusal"):
         failure = described("content_filter") if filtered else described("refusal", read.refusal)
     elif failure.kind == "no_tool_call" and "malformed_function_call" in ended:
         failure = described("tool_use_failed")
     elif failure.kind == "no_tool_call":
-        failure = described("truncated" if cut else "no_tool_call")
+        failure = described("truncated" if limited else "no_tool_call")
     elif failure.kind == "truncated":
-        advice = described("truncated").detail if cut else _unfinished(finish)
+        advice = described("truncated").detail if limited else _unfinished(finish)
         failure = Failure("truncated", f"{advice} {reply.error_detail}")
     return ParsedResponse(
         tool_calls=reply.tool_calls,
         warning=None if failure.kind else "content_filter" if filtered else reply.warning,
         error_kind=failure.kind or None,
-        error_detail=short(failure.detail, _MAX_DETAIL),
+        error_detail=cut(failure.detail, _MAX_DETAIL),
         content=read.content,
         reasoning=read.reasoning,
         finish_reason=None if finish == CUT_STREAM else finish or None,
-        **_facts(body),
+        **_metadata(body),
     )
 
 
 def ended_by_a_limit(finish_reason: str | None) -> bool:
-    """Whether a server says that it ended an answer for its length."""
+    """Whether the finish reason says that the answer reached a length limit."""
     return (finish_reason or "").lower() in _CUT
 
 
@@ -228,13 +227,13 @@ def _failed_generation(
 def _failed(failure: Failure, body: dict[str, Any]) -> ParsedResponse:
     return ParsedResponse(
         error_kind=failure.kind,
-        error_detail=short(failure.detail, _MAX_DETAIL),
+        error_detail=cut(failure.detail, _MAX_DETAIL),
         retry_after_s=failure.retry_after_s,
-        **_facts(body),
+        **_metadata(body),
     )
 
 
-def _facts(body: dict[str, Any]) -> dict[str, Any]:
+def _metadata(body: dict[str, Any]) -> dict[str, Any]:
     return {
         "response_id": name_of(body.get("id")) or None,
         "model": name_of(body.get("model")) or None,
@@ -267,3 +266,76 @@ def _as_cost(value: Any) -> float | None:
 
 def _first_count(*values: Any) -> int | None:
     return next((count for value in values if (count := as_count(value)) is not None), None)
+
+
+FINISHED = ("stop", "tool_calls", "tool_use", "function_call", "end_turn", "eos", "eos_token", "stop_sequence")
+
+_THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+_TEXT_FIELDS = ("text", "content", "output_text", "thinking", "summary")
+_NO_TEXT = ("thinking", "reasoning", "refusal", "tool_use", "tool_call")  # types of parts that are something else
+_MAX_DEPTH = 5
+
+
+class Message(NamedTuple):
+    """A message as read. `content` is its text without thinking, but with any calls in it."""
+
+    content: str
+    reasoning: str
+    refusal: str
+    calls: list[RawCall]
+
+
+def read_message(message: dict[str, Any], finish_reason: str, offered: Sequence[str]) -> Message:
+    """Reads a message. Calls in the field for them win over the older `function_call`, and both over those in text.
+
+    Calls inside thinking are drafts and not executed. Only if a finished turn is empty outside its reasoning field, the
+    calls at the end of that are executed (vllm-project/vllm#39056).
+    """
+    parts = as_list(message.get("content"))
+    written = _written(message.get("content"))
+    visible, thinking = split_thinking(written)
+    reasoning = next((text for key in _THINKING_FIELDS if (text := _text(message.get(key)))), "")
+    reasoning = reasoning or _text(message.get("reasoning_details")) or _text(_of_type(parts, "thinking", "reasoning"))
+    refusal = _text(message.get("refusal")) or _text([part.get("refusal") for part in _of_type(parts, "refusal")])
+    calls = _native_calls(message, parts)
+    if not calls and not refusal.strip():
+        calls = find_calls(visible, offered)
+        if not calls and not written.strip() and finish_reason in FINISHED:
+            calls = find_final_calls(reasoning, offered)
+    thoughts = "\n".join(text.strip() for text in (reasoning, thinking) if text.strip())
+    return Message(storable(visible.strip()), storable(thoughts), storable(refusal.strip()), calls)
+
+
+def _native_calls(message: dict[str, Any], parts: list[Any]) -> list[RawCall]:
+    listed = message.get("tool_calls")
+    if isinstance(listed, str):  # the list encoded once more
+        decoded = read_literal(listed)
+        listed = None if decoded is UNREADABLE else decoded
+    items = as_list(listed) or ([listed] if as_dict(listed) else []) or _of_type(parts, "tool_use", "tool_call")
+    calls = [call for item in items if (call := native_call(item))]
+    if not calls and as_dict(message.get("function_call")):
+        calls = [call for call in [native_call(message["function_call"])] if call]
+    return calls
+
+
+def _of_type(parts: list[Any], *kinds: str) -> list[dict[str, Any]]:
+    return [as_dict(part) for part in parts if as_dict(part).get("type") in kinds]
+
+
+def _written(content: Any) -> str:
+    """A message's content as text: the text of its parts; an object without text as JSON."""
+    if is_list(content):
+        return _text([part for part in as_list(content) if as_dict(part).get("type") not in _NO_TEXT])
+    return _text(content) or (json_text(content) if as_dict(content) else "")
+
+
+def _text(value: Any, depth: int = 0) -> str:
+    """The text of a field that is text, a part with text (Mistral, OpenRouter), or a list of parts."""
+    if isinstance(value, str):
+        return value
+    if depth > _MAX_DEPTH:
+        return ""
+    if is_list(value):
+        return "".join(_text(part, depth + 1) for part in as_list(value))
+    part = as_dict(value)
+    return next((text for key in _TEXT_FIELDS if key in part and (text := _text(part[key], depth + 1))), "")

@@ -1,4 +1,4 @@
-"""A streamed answer put together again, as the body that the server would have sent without streaming."""
+"""Joins a streamed answer into the body that the server would have sent without streaming."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from core.policies.tools.literals import Brackets
+from core.policies.tools.arguments import Brackets
 from core.policies.tools.untrusted import as_dict, as_list, is_dict, name_of, str_of
 
 _MAX_REPEATS = 10_000  # fragments before a repetition of them is looked for no more
@@ -14,7 +14,7 @@ CUT_STREAM = "stream_cut"  # stands for the finish reason of a stream that ended
 
 
 def joined(chunks: Iterable[Any]) -> dict[str, Any]:
-    """The body: `id`, `model`, `usage`, `error` and one choice, or no choice where no chunk had one.
+    """The body: `id`, `model`, `usage`, `error` and one choice, or no choice if no chunk had one.
 
     A chunk may be an object or its server-sent text. Usage stands in the last chunk, which has no choices (OpenAI's
     `include_usage`), or in `x_groq`. An error may come as a chunk when all seemed well (OpenRouter).
@@ -36,7 +36,7 @@ def joined(chunks: Iterable[Any]) -> dict[str, Any]:
 
 
 def events(text: str) -> list[dict[str, Any]]:
-    """The chunks of a body of server-sent events (`data: {...}` lines); none where it is no such body."""
+    """The chunks of a body of server-sent events (`data: {...}` lines); empty if it is not one."""
     return list(_objects([text])) if text.lstrip().startswith(("data:", "event:", ":")) else []
 
 
@@ -73,8 +73,8 @@ class _Call:
     def is_whole(self) -> bool:
         return self._object is not None or self._brackets.closed
 
-    def goes_on_with(self, name: str, arguments: Any) -> bool:
-        """Whether a fragment under another id can only be more of this call: it is open, and no call begins so."""
+    def continues_with(self, name: str, arguments: Any) -> bool:
+        """Whether a fragment under another id can only be more of this call: it is open, and this begins no call."""
         begins = not isinstance(arguments, str) or arguments.lstrip()[:1] in ("", "{")
         return bool(self._texts) and not self.is_whole and name in ("", self.name) and not begins
 
@@ -116,7 +116,7 @@ class _Answer:
         self._finish: Any = None
 
     def add(self, choice: dict[str, Any]) -> None:
-        """Takes one chunk's choice; other choices than the first one are left aside."""
+        """Takes one chunk's choice; only the first choice is read."""
         index = str_of(choice.get("index"))
         if not choice or (self.began and index != self._index):
             return
@@ -155,7 +155,7 @@ class _Answer:
         call.add(function)
 
     def _owner(self, key: str | None, call_id: str, name: str, arguments: Any) -> _Call | None:
-        """The call that a fragment goes on with; None where it begins another.
+        """The call that a fragment continues; None if it begins another.
 
         An id decides: Ollama gives every call index 0 (ollama/ollama#15457, vercel/ai#14277). Without one, a name at
         an index whose call is whole begins another call (huggingface/smolagents#1958), and a fragment without an
@@ -164,7 +164,7 @@ class _Answer:
         if call_id and (known := self._by_id.get((key, call_id))):
             return known
         call = self._latest.get(key) if key is not None else self._calls[-1] if self._calls else None
-        if call and call_id and call.call_id and call.goes_on_with(name, arguments):
+        if call and call_id and call.call_id and call.continues_with(name, arguments):
             return call  # some servers give each fragment an id of its own (zai-org/GLM-4#194)
         if call is None or (call_id and call.call_id) or (call_id and key is None):
             return None

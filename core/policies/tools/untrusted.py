@@ -1,4 +1,4 @@
-"""Values of which nothing is known yet: any JSON type may stand anywhere in what a server sends."""
+"""JSON values of unknown type: a server may send any type in any place."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import math
 import re
 from typing import Any, TypeGuard
 
-_MOST_COUNTED = 100_000_000
+from core.text import storable
+
+_MAX_COUNT = 100_000_000
 MAX_NAME = 80  # characters of a name that are shown
 
 
 def is_dict(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether it is an object. Its keys are text wherever it came from JSON."""
+    """Whether it is an object. Its keys are text if it came from JSON."""
     return isinstance(value, dict)
 
 
@@ -32,17 +34,16 @@ def as_list(value: object) -> list[Any]:
 
 
 def as_count(value: object) -> int | None:
-    """A count, or None. Not a boolean, not below 0, and not so large that no server can have counted it: sums of what
-    is stored stay within a database's integers."""
+    """A count from 0 to 100,000,000, or None. The limit keeps sums within a database's integers."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if 0 <= value <= _MOST_COUNTED else None
+    return value if 0 <= value <= _MAX_COUNT else None
 
 
 def as_seconds(value: object) -> float | None:
-    """A number of seconds, from a number or its text; None where it is none, negative or not finite."""
+    """Seconds, from a number or its text; None if it is not a number, negative or not finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str_of(value)) > 40:
         return None
     try:
@@ -50,11 +51,6 @@ def as_seconds(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def storable(text: str) -> str:
-    """Text that any database takes: half of a surrogate pair (legal in JSON) becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def str_of(value: object) -> str:
@@ -70,13 +66,8 @@ def str_of(value: object) -> str:
 
 
 def name_of(value: object) -> str:
-    """An id, a name or a model as text; empty where there is none."""
+    """An id, name or model as text; empty for None."""
     return "" if value is None else str_of(value)
-
-
-def short(text: str, length: int = MAX_NAME) -> str:
-    """At most `length` characters, with dots where something was left off."""
-    return text if len(text) <= length else text[:length] + "..."
 
 
 def key_of(name: str) -> str:
