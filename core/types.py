@@ -263,14 +263,21 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Totals of a run's model calls so far. cost_usd: of the calls whose price is known."""
+    """Totals of model calls so far.
+
+    tokens: in and out; None if no server has counted any. cost_usd: of the calls whose price is known; None if of none.
+    """
 
     calls: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
+    tokens: int | None = None
+    cost_usd: float | None = None
 
     def plus(self, other: Spent) -> Spent:
-        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost_usd + other.cost_usd)
+        return Spent(
+            self.calls + other.calls,
+            sum_known((self.tokens, other.tokens)),
+            sum_known((self.cost_usd, other.cost_usd)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +296,8 @@ class Budget:
         """Whether any limit is reached."""
         parts = (
             (spent.calls, self.max_calls),
-            (spent.tokens, self.max_tokens),
-            (spent.cost_usd, self.max_cost_usd),
+            (spent.tokens or 0, self.max_tokens),
+            (spent.cost_usd or 0.0, self.max_cost_usd),
         )
         return any(most is not None and so_far >= most for so_far, most in parts)
 

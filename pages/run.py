@@ -10,9 +10,9 @@ import streamlit as st
 from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.rewards import STRATEGIES
-from core.store import EpisodeFilter, EpisodeSpent, EpisodeSummary, RunSummary, Unreadable
+from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Unreadable
 from core.text import plural
-from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone
+from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone, Spent
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
 from pages.components.launch.state import link_of, policy_values, reward_values
@@ -304,9 +304,7 @@ def _stop_all(run_id: str) -> None:
     flash(f"Stopping {plural(stopping, 'episode')}.")
 
 
-def _show_cards(
-    cards: list[EpisodeSummary], per_seed: int, played: dict[str, Played], spent: dict[str, EpisodeSpent]
-) -> None:
+def _show_cards(cards: list[EpisodeSummary], per_seed: int, played: dict[str, Played], spent: dict[str, Spent]) -> None:
     if len(cards) == 1:
         (row,) = cards
         episode_card(row, per_seed, played[row.id], spent=spent.get(row.id), alone=True)

@@ -98,9 +98,18 @@ def test_what_trainers_need_is_summed_up(store: TraceStore):
     assert summary["strategy"] == loaded.spec.reward.strategy
 
 
-def test_the_schema_is_the_one_that_is_written_down():
-    # A field that is added belongs into the file; one that changes or goes needs a new VERSION and a new file.
-    assert document_schema() == json.loads(SCHEMA.read_text(encoding="utf-8"))
+def without_descriptions(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [without_descriptions(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: part for name, part in schema.items() if name != "description" or not isinstance(part, str)}
+    return {name: without_descriptions(part) for name, part in kept.items()}
+
+
+def test_schema_matches_the_published_file():
+    # Add new fields to the file. A field that changes or goes needs a new VERSION and a new file.
+    assert without_descriptions(document_schema()) == json.loads(SCHEMA.read_text(encoding="utf-8"))
     assert f"_v{VERSION}." in SCHEMA.name
 
 

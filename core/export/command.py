@@ -21,8 +21,8 @@ from core.export.sft import SftFilter, sft_lines, sft_schema
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.blobs import to_json
-from core.store.database import FILE_NAME
-from core.store.urls import parsed_url, printable
+from core.store.database import FILE_NAME, parsed_url
+from core.store.failures import printable
 from core.types import EpisodeStatus
 
 # DEL, the control characters from U+0080 on, and marks that turn the direction of writing, in UTF-8. In JSON they stand

@@ -35,8 +35,9 @@ from core.types import (
     EpisodeStatus,
     ModelCall,
     RewardComponent,
-    Scene,
     StateFacts,
+    StateRecord,
+    Step,
     StopReason,
     ToolCall,
 )
@@ -78,26 +79,6 @@ class ExportedEpisode(msgspec.Struct, frozen=True):
     unlock_steps: dict[str, int]
 
 
-class ExportedState(msgspec.Struct, frozen=True):
-    """The world after reset or after a step."""
-
-    facts: StateFacts
-    scene: Scene
-    state_digest: str
-    world_digest: str
-
-
-class ExportedStep(msgspec.Struct, frozen=True):
-    """One environment step; `state` is the one after it."""
-
-    index: int
-    action: str
-    env_reward: float
-    terminated: bool
-    truncated: bool
-    state: ExportedState
-
-
 class ExportedReward(msgspec.Struct, frozen=True):
     """`base` is the sum of the components' values, `total` is `effective_lambda` times that."""
 
@@ -132,7 +113,7 @@ class ExportedDecision(msgspec.Struct, frozen=True):
     tool_calls: tuple[ToolCall, ...]
     model_call: ModelCall | None
     before: StateFacts
-    steps: tuple[ExportedStep, ...]
+    steps: tuple[Step, ...]
     not_executed: tuple[str, ...]
     env_reward: float
     reward: ExportedReward
@@ -151,7 +132,7 @@ class EpisodeDocument(msgspec.Struct, frozen=True):
     run: ExportedRun
     episode: ExportedEpisode
     summary: RewardSummary
-    initial: ExportedState | None
+    initial: StateRecord | None
     decisions: tuple[ExportedDecision, ...]
 
 
@@ -171,7 +152,7 @@ def episode_json(store: TraceStore, episode_id: str) -> bytes:
             summary, ExportedEpisode, reward_config_hash=summary.config_hash, unlock_steps=episode.unlock_steps
         ),
         summary=reward_summary(episode.spec.reward, episode.decisions),
-        initial=None if episode.initial is None else _exported(episode.initial, ExportedState),
+        initial=episode.initial,
         decisions=tuple(_exported(decision, ExportedDecision) for decision in episode.decisions),
     )
     return to_json(document)

@@ -17,7 +17,7 @@ from core.store.blobs import Dictionary, decompress, from_json
 from core.store.codec import Payload, decode_payload, decode_start
 from core.store.database import Database
 from core.store.packs import unpack
-from core.store.specs import read_spec
+from core.store.rows import read_spec
 from core.store.tables import (
     AnyRow,
     AnySelect,

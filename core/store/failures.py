@@ -210,3 +210,13 @@ def shortened(text: str) -> str:
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
+
+
+def printable(text: str) -> str:
+    """The text with what no page or terminal can show (half surrogates of a name that is not UTF-8, NUL) escaped."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+
+
+def reason(error: Exception) -> str:
+    """What an operating system's error says, without the path that it repeats."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -11,8 +11,7 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from core.errors import InvalidInput, StoreCorrupt
 from core.store.blobs import to_json
 from core.store.database import Database
-from core.store.rows import episode_key, run_key
-from core.store.specs import read_spec
+from core.store.rows import episode_key, read_spec, run_key
 from core.store.tables import AnyRow, episodes, reward_configs, runs
 from core.types import EpisodeError, EpisodeStatus, QueuedEpisode, StopReason
 

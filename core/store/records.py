@@ -15,7 +15,6 @@ from core.types import (
     RewardConfig,
     StopReason,
     ToolCall,
-    sum_known,
 )
 
 COUNT_CAP = 10_001
@@ -117,24 +116,6 @@ class DecisionSummary:
     model_calls: int | None = None
     waited_ms: float | None = None
     parse_ms: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeSpent:
-    """What the model calls of one episode have come to so far.
-
-    tokens_*: None where no server has counted any. cost_usd: of the calls whose price is known, None where none is.
-    """
-
-    calls: int = 0
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-
-    @property
-    def tokens(self) -> int | None:
-        """All that were counted."""
-        return sum_known((self.tokens_in, self.tokens_out))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,19 @@ from core.facts import EpisodeFacts, PlayedEpisode
 from core.store.blobs import corrupt_row, from_json, typed
 from core.store.database import Database
 from core.store.episode_reader import EpisodeReader
-from core.store.episodes import ANY_EPISODE
+from core.store.episodes import ANY_EPISODE, conditions
 from core.store.packs import pack, unpack
 from core.store.records import EpisodeFilter, SavedReward
-from core.store.rows import Listing, Unreadable, episode_key, in_parts, listing
-from core.store.specs import VERSION as SPEC_VERSION
-from core.store.specs import insert_ignoring, save_reward_configs
-from core.store.summaries import conditions
+from core.store.rows import (
+    SPEC_VERSION,
+    Listing,
+    Unreadable,
+    episode_key,
+    in_parts,
+    insert_ignoring,
+    listing,
+    save_reward_configs,
+)
 from core.store.tables import (
     AnyRow,
     columns_of,

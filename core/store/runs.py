@@ -12,10 +12,9 @@ from sqlalchemy.exc import IntegrityError
 from core.errors import DuplicateId
 from core.store.blobs import from_json, to_json, typed
 from core.store.database import Database
+from core.store.episodes import SPENT, spent_of, summaries
 from core.store.records import EpisodeSummary, RunSummary
-from core.store.rows import Listing, as_store_corrupt, listing, run_key
-from core.store.specs import episode_row, save_reward_configs
-from core.store.summaries import summaries
+from core.store.rows import Listing, as_store_corrupt, episode_row, listing, run_key, save_reward_configs
 from core.store.tables import AnyRow, columns_of, decisions, episodes, runs
 from core.types import EpisodeStatus, QueuedEpisode, Run, Spent
 
@@ -82,16 +81,10 @@ class Runs:
 
     def spent(self, run_id: str) -> Spent:
         """The calls, tokens and cost of all its model calls so far. Raises UnknownEpisode."""
-        parts = (decisions.c.model_calls, decisions.c.tokens_in, decisions.c.tokens_out, decisions.c.cost_usd)
+        query = select(*SPENT).join(episodes, decisions.c.episode_id == episodes.c.id)
         with self._database.reading() as connection:
-            key = run_key(connection, run_id)
-            sums: AnyRow = connection.execute(
-                select(*(func.coalesce(func.sum(part), 0) for part in parts))
-                .join(episodes, decisions.c.episode_id == episodes.c.id)
-                .where(episodes.c.run_id == key)
-            ).one()
-        calls, tokens_in, tokens_out, cost = sums
-        return Spent(int(calls), int(tokens_in) + int(tokens_out), float(cost))
+            sums = connection.execute(query.where(episodes.c.run_id == run_key(connection, run_id))).one()
+        return spent_of(*sums)
 
 
 def _insert_run(connection: Connection, run: Run) -> int:

@@ -17,8 +17,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 
 from core.errors import StoreCorrupt, StoreGone, StoreUnavailable
-from core.store.failures import as_store_errors, is_busy, not_a_database, sqlite_failure
-from core.store.urls import reason
+from core.store.failures import as_store_errors, is_busy, not_a_database, reason, sqlite_failure
 
 try:
     # Carries its own, newer SQLite. It has no wheel for every platform, so it is not everywhere; `backend` tells.

@@ -19,7 +19,7 @@ from core import jobs
 from core.settings import Settings, worker_environment
 from core.slots import Slot, read_record, slot_paths, worker_name
 from core.store import EpisodeFilter, TraceStore
-from core.store.database import sqlite_driver
+from core.store.sqlite_file import sqlite_driver
 from core.types import EpisodeStatus
 from tests.support import ROOT
 from tests.support.launches import SMALL_WORLD, endless, run_of, wait_for, wait_until_over

@@ -17,7 +17,7 @@ from core import jobs
 from core.settings import Settings, worker_environment
 from core.slots import Slot, SlotRecord, known_slot_paths, slot_paths
 from core.store import EpisodeSummary, TraceStore
-from core.store.database import sqlite_driver
+from core.store.sqlite_file import sqlite_driver
 from core.types import EpisodeStatus, Run, StopReason
 from core.worker import Heartbeat
 from tests.support import ROOT

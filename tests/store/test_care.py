@@ -13,8 +13,8 @@ import pytest
 from core.store import TraceStore
 from core.store.__main__ import main
 from core.store.blobs import compress
-from core.store.database import sqlite_driver
 from core.store.schema import head_revision
+from core.store.sqlite_file import sqlite_driver
 from tests.store.test_older_files import as_it_was_at
 from tests.support.records import make_run, record_episode
 

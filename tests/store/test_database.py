@@ -17,7 +17,8 @@ from sqlalchemy import event
 from core.errors import CraftscopeError, InvalidConfig, StoreCorrupt, StoreError, StoreUnavailable
 from core.settings import Settings
 from core.store import TraceStore
-from core.store.database import Database, sqlite_driver
+from core.store.database import Database
+from core.store.sqlite_file import sqlite_driver
 from core.types import EpisodeStatus
 from tests.support.postgres_server import PASSWORD
 from tests.support.records import START, make_decisions, make_run, record_episode

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import StoreGone
 from core.store import TraceStore
-from core.store.database import sqlite_driver
+from core.store.sqlite_file import sqlite_driver
 from core.types import EpisodeStatus
 from tests.support.records import START, make_decisions, make_run, record_episode
 

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 
 from core.errors import StoreError, StoreReadOnly, StoreUnavailable
 from core.store import TraceStore
-from core.store.database import sqlite_driver
+from core.store.sqlite_file import sqlite_driver
 from tests.store.test_older_files import as_it_was_at
 from tests.support.postgres_server import PASSWORD
 from tests.support.records import SEED_DESCRIPTION, make_run, record_episode

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import InvalidInput, StoreError, UnknownEpisode
 from core.scenes import unpack_scenes
 from core.store import TraceStore
-from core.store.progress import CHUNK_SCENES
+from core.store.recorder import CHUNK_SCENES
 from core.types import (
     Attempt,
     Decision,

@@ -13,7 +13,7 @@ from sqlalchemy import insert
 from core.errors import InvalidInput
 from core.rewards import checked
 from core.store import Listing, TraceStore, runs
-from core.store.specs import episode_row, save_reward_configs
+from core.store.rows import episode_row, save_reward_configs
 from core.store.tables import episodes
 from core.types import EpisodeStatus, RewardConfig
 from tests.support.records import make_run, record_episode

@@ -13,8 +13,8 @@ from core import jobs
 from core.env.render import draw_scene
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError, UnknownEpisode
-from core.store import EpisodeSpent, EpisodeSummary, TraceStore
-from core.types import EpisodeStatus
+from core.store import EpisodeSummary, TraceStore
+from core.types import EpisodeStatus, Spent
 from pages.components.player.cursor import Cursor
 from pages.components.player.position import go_to_frame, remember_frame
 from pages.components.run.model_cards import calls_model, show_last_decision, spent_figures
@@ -76,7 +76,7 @@ def prepare_frames(rows: list[EpisodeSummary], *, alone: bool) -> None:
 
 
 def episode_card(
-    row: EpisodeSummary, per_seed: int, played: Played, *, spent: EpisodeSpent | None = None, alone: bool = False
+    row: EpisodeSummary, per_seed: int, played: Played, *, spent: Spent | None = None, alone: bool = False
 ) -> None:
     """spent: on model calls, for the language-model policy. alone: the card has the page's whole width."""
     with st.container(border=True, key=f"card-{row.id}"):
@@ -191,7 +191,7 @@ def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
     return min(1.0, max(of_steps, of_decisions)), used + rest
 
 
-def _figures(row: EpisodeSummary, spent: EpisodeSpent | None) -> str:
+def _figures(row: EpisodeSummary, spent: Spent | None) -> str:
     figures = (
         ("Env return", signed(row.env_return)),
         ("Shaped return", signed(row.shaped_return)),

@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from core.errors import UnknownEpisode
-from core.store import EpisodeSpent, EpisodeSummary, TraceStore
-from core.types import Budget, Decision
+from core.store import EpisodeSummary, TraceStore
+from core.types import Budget, Decision, Spent
 from pages.components.launch.estimate import budget_in_words
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line
@@ -39,7 +39,7 @@ def show_spent(run_id: str) -> None:
     budget = _budget_of(store().runs.get(run_id).config)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run-spent"):
         cost = usd(spent.cost_usd) if spent.cost_usd else "cost n/a"  # a sum of 0 may mean that no price is known
-        text = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens)} tokens · {cost}"
+        text = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens or 0)} tokens · {cost}"
         if not budget.is_open:
             text += f" · budget: {budget_in_words(budget)}"
         st.text(text, width="content")
@@ -51,14 +51,14 @@ def show_spent(run_id: str) -> None:
             )
 
 
-def spent_on(rows: list[EpisodeSummary]) -> dict[str, EpisodeSpent]:
+def spent_on(rows: list[EpisodeSummary]) -> dict[str, Spent]:
     """By episode id, in one query; only for episodes of the language-model policy."""
     ids = [row.id for row in rows if calls_model(row)]
     found = store().episodes.spent(ids) if ids else {}
-    return {id_: found.get(id_, EpisodeSpent()) for id_ in ids}  # one may have been deleted
+    return {id_: found.get(id_, Spent()) for id_ in ids}  # one may have been deleted
 
 
-def spent_figures(spent: EpisodeSpent) -> tuple[tuple[str, str], ...]:
+def spent_figures(spent: Spent) -> tuple[tuple[str, str], ...]:
     """(label, value) pairs of an episode's model calls so far."""
     counted = tokens(spent.tokens) if spent.calls else number(0)
     return (("Model calls", number(spent.calls)), ("Tokens", counted), ("Cost, USD", usd_figure(spent.cost_usd)))

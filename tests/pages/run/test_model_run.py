@@ -11,8 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
-from core.store import EpisodeSpent, TraceStore
+from core.store import TraceStore
 from core.store.episodes import Episodes
+from core.types import Spent
 from tests.support import ROOT
 from tests.support.model.episodes import HOSTILE, KEY, RUN, record, thinks
 from tests.support.model.server import says
@@ -88,7 +89,7 @@ def test_the_spending_of_all_cards_is_one_query(data_dir: Path, monkeypatch: pyt
     asked: list[int] = []
     spent_by = Episodes.spent
 
-    def counted(self: Episodes, episode_ids: Sequence[str]) -> dict[str, EpisodeSpent]:
+    def counted(self: Episodes, episode_ids: Sequence[str]) -> dict[str, Spent]:
         asked.append(len(episode_ids))
         return spent_by(self, episode_ids)
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import TraceStore
-from core.store.database import sqlite_driver
+from core.store.sqlite_file import sqlite_driver
 from core.types import RewardConfig
 from tests.support import ROOT
 from tests.support.lab_episodes import DEFAULTS, HONEST, record_changes
