@@ -112,7 +112,8 @@ class _Answer:
         self._latest: dict[Any, _Call] = {}  # by index
         self._by_id: dict[tuple[Any, str], _Call] = {}
         self._texts: dict[str, list[str]] = {}
-        self._last: dict[str, Any] = {}  # what does not come in fragments
+        self._parts: dict[str, list[Any]] = {}  # content and thinking that are not text
+        self._error: Any = None
         self._finish: Any = None
 
     def add(self, choice: dict[str, Any]) -> None:
@@ -123,13 +124,13 @@ class _Answer:
         self.began, self._index = True, index
         self._finish = choice.get("finish_reason") or self._finish
         if choice.get("error"):
-            self._last["error"] = choice["error"]
+            self._error = choice["error"]
         delta = as_dict(choice.get("delta")) or as_dict(choice.get("message"))
         for key in ("content", "reasoning", "reasoning_content", "refusal"):
             if isinstance(delta.get(key), str):
                 self._texts.setdefault(key, []).append(delta[key])
             elif delta.get(key):
-                self._last[key] = [*as_list(self._last.get(key)), *(as_list(delta[key]) or [delta[key]])]
+                self._parts.setdefault(key, []).extend(as_list(delta[key]) or [delta[key]])
         calls = delta.get("tool_calls")
         for fragment in as_list(calls) or ([calls] if as_dict(calls) else []):
             self._add_fragment(as_dict(fragment))
@@ -138,10 +139,10 @@ class _Answer:
 
     def choice(self) -> dict[str, Any]:
         """The choice as it stands in a body that was not streamed."""
-        message: dict[str, Any] = {**self._last, **{key: "".join(texts) for key, texts in self._texts.items()}}
+        message: dict[str, Any] = {**self._parts, **{key: "".join(texts) for key, texts in self._texts.items()}}
         message["tool_calls"] = [call.whole() for call in self._calls]
         finish = self._finish or CUT_STREAM
-        return {"index": 0, "message": message, "finish_reason": finish, "error": self._last.get("error")}
+        return {"index": 0, "message": message, "finish_reason": finish, "error": self._error}
 
     def _add_fragment(self, fragment: dict[str, Any]) -> None:
         function = as_dict(fragment.get("function")) or fragment

@@ -47,4 +47,12 @@ HOSTILE = {
     "calls": f"<tool_call>{CALL}</tool_call>",
     "json words": "json",
     "tokens": "[TOOL_CALLS]interact<|a|>",
+    "namespaces": "<xai:",
+    "suffixed thinking": "<think:a",
+    "tool names": "<tool_name>",
+    "tool names with text": "<tool_name>a ",
+    "items": "<item>",
+    "begun calls": "<|tool_call:begin|>a",
+    "analysis": "<|channel|>analysis to=a<|message|><|start|>",
+    "lists of calls": f"<tool_call>[{CALL}, {{",
 }
