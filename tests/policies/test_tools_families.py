@@ -221,13 +221,24 @@ def test_two_calls_are_executed_in_order(opening: str, closing: str, calls: str)
 
 @by_family
 def test_calls_in_thinking_are_drafts(opening: str, closing: str, calls: str):
-    is_gpt_oss = opening in ("analysis", "<|channel|>analysis<|message|>")  # its calls are channels beside its thinking
-    draft = 'interact(actions=["sleep"])' if is_gpt_oss else calls
+    # with its tokens stripped, a second message of gpt-oss looks like the end of its thinking
+    draft = calls.split("assistant")[0] if opening == "analysis" else calls
     assert read(f"{opening}Maybe {draft} or not.{closing}{calls}").actions == ("move_up", "do")
 
 
 @by_family
 def test_a_cut_second_call_leaves_the_first(opening: str, closing: str, calls: str):
     cut = read(f"{opening}It is day.{closing}" + calls[: calls.rindex("do") + 1], "length")
-    assert cut.actions in (("move_up",), ())  # a list of calls that is cut holds no whole value
-    assert "truncated" in (cut.warning, cut.error_kind)
+    assert (cut.actions, cut.warning) == (("move_up",), "truncated")
+
+
+def test_a_harmony_call_in_the_analysis_channel_is_executed_only_if_nothing_follows():
+    draft = f"<|channel|>analysis to=functions.interact <|constrain|>json<|message|>{A}<|call|>"
+    final = f"<|start|>assistant<|channel|>commentary to=functions.interact <|constrain|>json<|message|>{B}<|call|>"
+    assert read(draft + final).actions == ("do",)
+    assert read(draft).actions == ("move_up",)
+
+
+def test_a_bare_list_that_is_cut_keeps_its_whole_calls():
+    cut = read(f'[{{"name": "interact", "arguments": {A}}}, {{"name": "interact", "argu', "length")
+    assert (cut.actions, cut.warning) == (("move_up",), "truncated")

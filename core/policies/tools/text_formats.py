@@ -50,7 +50,7 @@ _STRIPPED = re.compile(r"\A\s{0,9}analysis(.*?)assistant(?:final|(?=commentary))
 _MORE_THINKING_OPEN = r"|<\|inner_prefix\|>|<\|channel>thought\b|<\|think\|>|<\|open\|>think<\|sep\|>"
 _THINKING_OPEN = (
     rf"<{_THINKING_TAG}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>{_MORE_THINKING_OPEN}"
-    r"|<\|channel\|>\s{0,3}analysis\s{0,3}(?:<\|message\|>)"
+    r"|<\|channel\|>\s{0,3}analysis\b(?P<recipient>\s{0,3}to=[^<>]{1,100}(?:<\|constrain\|>\w{0,20})?)?\s{0,3}<\|message\|>"
 )
 _THINKING_CLOSE = (
     rf"</{_THINKING_TAG}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|inner_suffix\|>|<channel\|>"
@@ -73,14 +73,20 @@ def split_thinking(text: str) -> Split:
 
     Unclosed thinking reaches to the end. A closing mark without an opening one ends thinking that began with
     the text: the chat templates of DeepSeek-R1 and Qwen3-Thinking put the opening mark into the prompt
-    (vllm-project/vllm#22507). `[THINK]` is Magistral's, `<|channel|>analysis` gpt-oss's (openai/harmony).
+    (vllm-project/vllm#22507). `[THINK]` is Magistral's, `<|channel|>analysis` gpt-oss's (openai/harmony): a call in that
+    channel is a draft, unless nothing comes after it.
     """
     visible: list[str] = []
     thinking: list[str] = []
     text = _STRIPPED.sub(r"<think>\1</think>", text)
     position, inside, in_channel = 0, False, False
+    last_channel, last_end = text.rfind("<|channel|>"), text.lower().rfind("<|end|>")
     for mark in _THINKING_MARKS.finditer(text):
         if mark["turn"] and not (inside and in_channel):
+            continue
+        if mark["turn"] in ("<|start|>", "<|call|>") and mark.start() < last_end:
+            continue  # a whole draft of a call; <|end|> closes the channel
+        if mark["recipient"] and mark.start() >= last_channel:
             continue
         piece = text[position : mark.start()]
         position = mark.end()
@@ -261,8 +267,24 @@ def _read_json(text: str, start: int, offered: Sequence[str]) -> Reading:
     while text[start : start + 1] == "{" or (start == first and text[start] == "["):
         value, end = value_at(text, start)
         if value is UNREADABLE:
-            return [*calls, RawCall(_name_in(text[start : start + 400]), text[start:], cut=True)], end
+            whole, start = _whole_items(text, start, offered)
+            return [*calls, *whole, RawCall(_name_in(text[start : start + 400]), text[start:], cut=True)], end
         calls += calls_of(value, offered)
+        start = _end(_BETWEEN, text, end)
+    return calls, start
+
+
+def _whole_items(text: str, start: int, offered: Sequence[str], *, nameless: bool = True) -> Reading:
+    """The calls before the first incomplete item of the list at `start`, and that item's index."""
+    calls: list[RawCall] = []
+    if text[start] != "[":
+        return calls, start
+    start = _end(_BETWEEN, text, start + 1)
+    while text[start : start + 1] == "{":
+        value, end = value_at(text, start)
+        if value is UNREADABLE:
+            break
+        calls += calls_of(value, offered, nameless=nameless)
         start = _end(_BETWEEN, text, end)
     return calls, start
 
@@ -379,7 +401,8 @@ def _find_objects(text: str, offered: Sequence[str], *, nameless: bool) -> list[
         value, end = value_at(text, start)
         if value is UNREADABLE:
             if match["line"] and _LOOKS_LIKE_CALL.search(text, start, start + 2_000):
-                return [*found, RawCall("", text[start:], cut=True)]
+                whole, start = _whole_items(text, start, offered, nameless=nameless)
+                return [*found, *whole, RawCall("", text[start:], cut=True)]
             attempts += 1
             position = start + 1
             continue
