@@ -73,8 +73,8 @@ def split_thinking(text: str) -> Split:
 
     Unclosed thinking reaches to the end. A closing mark without an opening one ends thinking that began with
     the text: the chat templates of DeepSeek-R1 and Qwen3-Thinking put the opening mark into the prompt
-    (vllm-project/vllm#22507). `[THINK]` is Magistral's, `<|channel|>analysis` gpt-oss's (openai/harmony): a call in that
-    channel is a draft, unless nothing comes after it.
+    (vllm-project/vllm#22507). `[THINK]` is Magistral's, `<|channel|>analysis` gpt-oss's (openai/harmony): a call in
+    that channel is a draft, unless nothing comes after it.
     """
     visible: list[str] = []
     thinking: list[str] = []
