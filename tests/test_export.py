@@ -132,7 +132,7 @@ def test_text_that_utf_8_cannot_hold_is_exported_all_the_same(store: TraceStore)
     assert exported(store, "waiting")["decisions"][0]["observation"] == "half \ud83d and \x00"
 
 
-def test_an_unknown_episode_is_said_to_be_unknown(store: TraceStore):
+def test_an_unknown_episode_is_reported(store: TraceStore):
     with pytest.raises(UnknownEpisode):
         episode_json(store, "nothing-like-it")
 
@@ -198,7 +198,7 @@ def test_the_command_says_what_is_wrong(store: TraceStore, settings: Settings):
     assert str(settings.data_dir / FILE_NAME) in said
 
 
-def test_the_command_makes_no_database_where_there_is_none(settings: Settings):
+def test_the_command_creates_no_database(settings: Settings):
     done = command(settings, "nothing-like-it")
     assert (done.returncode, done.stdout) == (1, b"")
     assert f"There is no database {settings.data_dir / FILE_NAME}" in done.stderr.decode()
@@ -215,7 +215,7 @@ def test_neither_does_it_where_a_url_names_the_file(settings: Settings, tmp_path
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_the_umask_says_who_may_read_a_new_file(tmp_path: Path, umask: int, mode: int):
+def test_a_new_file_follows_the_umask(tmp_path: Path, umask: int, mode: int):
     before = os.umask(umask)
     try:
         write_whole(tmp_path / "episode.json", b"content")
@@ -224,7 +224,7 @@ def test_the_umask_says_who_may_read_a_new_file(tmp_path: Path, umask: int, mode
     assert stat.S_IMODE((tmp_path / "episode.json").stat().st_mode) == mode
 
 
-def test_a_file_that_is_written_anew_keeps_who_may_read_it(tmp_path: Path):
+def test_an_overwritten_file_keeps_its_mode(tmp_path: Path):
     file = tmp_path / "episode.json"
     file.touch(0o640)
     file.chmod(0o640)
@@ -328,13 +328,13 @@ def in_process(
         (["episode-1", "--min-reward", "1"], "filters belong to --sft"),
         (["--schema", "--all-policies"], "filters belong to --sft"),
         ([], "give an episode id"),
-        (["--sft", "--min-reward", "nan"], "'nan' is no number"),
+        (["--sft", "--min-reward", "nan"], "'nan' is not a finite number"),
         (["--sft", "--min-return", "much"], "much"),
-        (["--sft", "--created-after", "yesterday"], "'yesterday' is no time"),
+        (["--sft", "--created-after", "yesterday"], "'yesterday' is not a time"),
         (["--sft", "--achievement", "colect_wood"], 'did you mean "collect_wood"?'),
     ],
 )
-def test_arguments_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str):
+def test_invalid_arguments_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -386,7 +386,7 @@ def test_a_full_disk_is_said_while_examples_are_written(trained: TraceStore, set
     assert done.stderr.decode().startswith("The standard output cannot be written (No space left on device).")
 
 
-def test_a_reader_that_has_had_enough_is_no_failure(trained: TraceStore, settings: Settings):
+def test_a_closed_pipe_is_not_an_error(trained: TraceStore, settings: Settings):
     receiver, sender = os.pipe()
     os.close(receiver)
     with open(sender, "wb") as stdout:

@@ -134,7 +134,7 @@ def test_arguments_are_text_or_objects_in_every_message(store: TraceStore) -> No
     ]
 
 
-def test_a_call_that_stood_in_the_text_is_said_once(store: TraceStore) -> None:
+def test_a_call_in_the_text_is_not_repeated(store: TraceStore) -> None:
     text = 'Cow up.\n<tool_call>{"name": "interact", "arguments": {"actions": ["move_up", "do"]}}</tool_call>'
     play_model(store, "episode-1", [says({"content": text})])
     (record,) = exported(store)
@@ -154,7 +154,7 @@ def test_a_call_that_stood_in_the_text_is_said_once(store: TraceStore) -> None:
         '<function=interact><parameter=actions>["sleep"]</parameter><parameter=reasoning>I',
     ],
 )
-def test_a_call_whose_end_is_missing_is_not_completed_on_the_way(store: TraceStore, text: str) -> None:
+def test_a_truncated_call_is_not_completed(store: TraceStore, text: str) -> None:
     episode, _ = play_model(store, "episode-1", [says({"content": text}, finish_reason="length")])
     (record,) = exported(store)
     assert record.parsed().actions == record.actions == episode.decisions[0].actions == ("do",)
@@ -168,7 +168,7 @@ def test_no_more_actions_count_than_a_call_may_hold(store: TraceStore) -> None:
     assert record.parsed().actions == record.actions == record.executed
 
 
-def test_what_a_cap_cut_off_is_asked_for_and_not_executed(store: TraceStore) -> None:
+def test_actions_beyond_a_limit_are_not_executed(store: TraceStore) -> None:
     play_model(store, "episode-1", [answer("do", "noop", "do")], max_steps=2)
     (record,) = exported(store)
     assert record.parsed().actions == record.actions == ("do", "noop", "do")
@@ -247,7 +247,7 @@ def replace_prompt(record: SftRecord) -> SftRecord:
 # ------------------------------------------------------------------------------------------------ what is exported
 
 
-def test_calls_that_could_not_be_used_are_left_out_unless_they_are_asked_for(store: TraceStore) -> None:
+def test_invalid_calls_are_exported_only_on_request(store: TraceStore) -> None:
     play_model(store, "waits", [PROSE, answer("do")], on_bad_call="noop")
     play_model(store, "stops", [answer("do"), PROSE], minutes=-1)
     assert [(record.episode_id, record.decision) for record in exported(store)] == [("waits", 1), ("stops", 0)]
@@ -258,14 +258,14 @@ def test_calls_that_could_not_be_used_are_left_out_unless_they_are_asked_for(sto
     assert (waited.executed, stopped.executed) == (("noop",), ())
 
 
-def test_the_answer_that_could_be_used_is_the_one_that_is_exported(store: TraceStore) -> None:
+def test_the_valid_answer_is_exported(store: TraceStore) -> None:
     _, client = play_model(store, "episode-1", [PROSE, answer("do")], decisions=1, on_bad_call="retry")
     (record,) = exported(store)
     assert record.actions == ("do",) and list(record.prompt) == client.requests[0]["messages"]
 
 
 @pytest.mark.parametrize("policy", ["scripted", "random"])
-def test_players_that_ask_no_model_are_exported_only_when_they_are_asked_for(store: TraceStore, policy: str) -> None:
+def test_policies_without_model_calls_are_exported_only_on_request(store: TraceStore, policy: str) -> None:
     play_script(store, policy)
     assert exported(store) == []
     records = exported(store, all_policies=True)
@@ -326,12 +326,6 @@ def test_a_run_that_is_not_stored_is_said(store: TraceStore) -> None:
         exported(store, episodes=EpisodeFilter(run_id="nowhere"))
 
 
-def test_filters_of_a_wrong_type_are_said(store: TraceStore) -> None:
-    play_model(store, "episode-1", [answer("do")])
-    with pytest.raises(InvalidInput, match="filter of the decisions"):
-        exported(store, models=3)
-
-
 # ------------------------------------------------------------------------------------------------------ streaming
 
 
@@ -341,7 +335,7 @@ def test_more_episodes_than_a_page_holds_are_exported_newest_first(store: TraceS
     assert [record.episode_id for record in exported(store)] == [f"episode-{n:02}" for n in reversed(range(12))]
 
 
-def test_what_is_deleted_or_added_meanwhile_does_not_break_it(store: TraceStore) -> None:
+def test_episodes_may_be_deleted_and_added_during_an_export(store: TraceStore) -> None:
     for number in range(3):
         play_model(store, f"episode-{number}", [answer("noop"), answer("do")], minutes=number)
     records = sft_records(store)

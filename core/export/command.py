@@ -29,13 +29,13 @@ from core.types import EpisodeStatus
 # in texts only.
 _UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
 _NOTHING_PASSED = (
-    "Nothing was exported: no stored decision passes. Decisions of players that ask no model need --all-policies, and "
-    "calls that could not be used --with-unusable.\n"
+    "Nothing was exported: no stored decision passes the filters. Decisions without a model call need --all-policies, "
+    "invalid calls --with-unusable.\n"
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; gives back the exit code."""
+    """Returns the exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
     _check(parser, given)
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; without it, to standard output")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of what is written instead")
     parser.add_argument("--sft", action="store_true", help="write decisions as training examples")
-    sft = parser.add_argument_group("filters of --sft", "Without any: every decision whose model call could be used.")
+    sft = parser.add_argument_group("filters of --sft", "Without any: every decision with a valid model call.")
     sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions that earned as much (shaped)")
     sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes whose shaped return is as much")
     sft.add_argument("--max-return", type=_number, metavar="X", help="of episodes whose shaped return is no more")
@@ -99,11 +99,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(sft, "--episode", str, "ID", "of that episode; give it again for any of some")
     _add_list(sft, "--model", str, "NAME", "of the model that answered by that name; give it again for any of some")
     sft.add_argument("--run", metavar="RUN_ID", help="of that run")
-    sft.add_argument("--created-after", type=_time, metavar="TIME", help="of episodes made then or later (UTC)")
-    sft.add_argument("--created-before", type=_time, metavar="TIME", help="of episodes made before (UTC)")
-    more = parser.add_argument_group("what --sft leaves out otherwise")
-    more.add_argument("--with-unusable", action="store_true", help="calls that could not be used")
-    more.add_argument("--all-policies", action="store_true", help="players that ask no model, such as scripted")
+    sft.add_argument("--created-after", type=_time, metavar="TIME", help="of episodes created then or later (UTC)")
+    sft.add_argument("--created-before", type=_time, metavar="TIME", help="of episodes created before (UTC)")
+    more = parser.add_argument_group("left out of --sft by default")
+    more.add_argument("--with-unusable", action="store_true", help="invalid calls")
+    more.add_argument("--all-policies", action="store_true", help="policies that call no model, such as scripted")
     parser.add_argument(
         "--arguments",
         choices=("text", "object"),
@@ -120,7 +120,7 @@ def _add_list(group: Any, name: str, kind: Any, metavar: str, text: str) -> None
 
 def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     if given.sft and given.episode_id is not None:
-        parser.error("--sft takes no episode id as it stands; narrow it with its filters, such as --episode or --run")
+        parser.error("--sft takes no episode id; use its filters, such as --episode or --run")
     if given.sft:
         return
     if given.schema == (given.episode_id is not None):
@@ -132,7 +132,7 @@ def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
 def _number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; give one such as 0.5")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number. Example: 0.5")
     return number
 
 
@@ -141,7 +141,7 @@ def _time(text: str) -> datetime:
         time = datetime.fromisoformat(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time; give one such as 2026-03-01 or 2026-03-01T12:00:00Z"
+            f"{text!r} is not a time. Examples: 2026-03-01, 2026-03-01T12:00:00Z"
         ) from error
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
@@ -219,7 +219,7 @@ class _Counted:
 
 
 def _stored() -> TraceStore:
-    """The store, where there is one: to look for something makes no database."""
+    """The store. Raises InvalidInput if there is none: an export creates no database."""
     settings = load_settings()
     file = settings.data_dir / FILE_NAME
     if settings.db_url is not None:
@@ -260,9 +260,9 @@ def _put(path: Path | None, pieces: Iterable[bytes]) -> None:
         sys.stdout.buffer.writelines(map(_seen, pieces))
         sys.stdout.buffer.flush()
     except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
+        # Python would fail again on the rest of the buffer when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` has
+        if isinstance(error, BrokenPipeError):  # the reader has stopped, as `head` does
             return
         raise InvalidInput(
             f"The standard output cannot be written ({error.strerror}). Free some space where it goes, or name a file "

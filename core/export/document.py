@@ -7,9 +7,9 @@ is printed by `python -m core.export --schema`; in words:
 |-------------|--------------------------------------------------------------------------------------------------------|
 | `format`    | always `craftscope.episode`                                                                            |
 | `version`   | 1; raised when a field changes its meaning or goes away, not when one is added                         |
-| `run`       | the launch: id, name, time, configuration as it was given, what joins it to a trainer's traces         |
+| `run`       | the run: id, name, time, configuration as given, what links it to a trainer's traces                   |
 | `episode`   | id, `spec` (seed, policy, environment, reward configuration, limits, engine), how it ended, sums       |
-| `summary`   | the step rewards summed up for trainers: sums, unlocks, and the configuration that made them           |
+| `summary`   | the step rewards summed up for trainers: sums, unlocks, and the reward configuration                   |
 | `initial`   | the world after reset: `facts`, `scene`, digests; null where the reset failed                          |
 | `decisions` | in order: observation, tool calls as they came and as they were read, model call, `before` (facts),    |
 |             | `steps` (each with the state after it), `reward` in parts, unlocks, timing, error, warning             |
@@ -49,7 +49,7 @@ Exported = TypeVar("Exported", bound=msgspec.Struct)
 
 
 class ExportedRun(msgspec.Struct, frozen=True):
-    """The launch that the episode belongs to."""
+    """The run that the episode belongs to."""
 
     id: str
     name: str

@@ -17,9 +17,8 @@ Content = bytes | Iterable[bytes]
 def write_whole(path: Path, content: Content) -> None:
     """Write a file under another name first, so that it is never seen half written. Raises InvalidInput.
 
-    content: bytes, or pieces that are made while they are written; what making them raises is passed on, and the file
-    stays as it was. A link's target is written, and what is there and is no plain file (a pipe, a device) is written
-    to as it is.
+    content: bytes, or pieces that are computed while they are written; their errors pass through, and the file
+    stays unchanged. Links are followed. A pipe or device is written to directly.
     """
     pieces = (content,) if isinstance(content, bytes) else content
     with _refused(path, OSError, RuntimeError, ValueError):  # a loop of links, a NUL in the name

@@ -17,23 +17,23 @@ The JSON Schema of a line is printed by `python -m core.export --sft --schema`; 
 | `tools`                 | the tools that were offered, as they were sent                                             |
 | `max_actions_per_call`  | how many actions of a call count                                                           |
 | `actions`               | the actions that the message asks for, as they were read                                   |
-| `executed`              | the actions that were executed; fewer where a cap or the episode's end came first          |
+| `executed`              | the actions that were executed; fewer if a limit or the episode's end came first           |
 | `reward`                | what the shaping pays for the decision                                                     |
 | `env_reward`            | what Crafter pays for it                                                                   |
 | `unlocked`              | the achievements that it unlocked                                                          |
 | `shaped_return`,        | the sums over the whole episode                                                            |
 | `env_return`            |                                                                                            |
-| `error_kind`            | why the call could not be used; null where it could                                        |
-| `warning`               | what was wrong beside it although it could be used; null mostly                            |
+| `error_kind`            | why the call was invalid; null if it was valid                                             |
+| `warning`               | what was wrong with a valid call; mostly null                                              |
 
 The assistant's message is that of the chat-completions API, whatever dialect the model speaks: `role`, `content` (null
 where there is none), `tool_calls` with the arguments as the model sent them, and `reasoning_content` where the server
-told the model's thinking; keys that would be empty are left out. A text that is itself the call (`<tool_call>...`) is
-not said a second time as `content`. A call whose end is missing is left out. Answers before the one that could be used
-(`retry`) are no part of it.
+sent the model's reasoning; keys that would be empty are left out. A text that is itself the call (`<tool_call>...`) is
+not repeated as `content`. A call whose end is missing is left out, and so are invalid answers before a valid one
+(`retry`).
 
 A decision without a model call (scripted, random), or whose request held no messages, is exported only with
-`all_policies`: its messages are then the rules that a model is told, and the observation.
+`all_policies`: its messages are then a model's system prompt and the observation.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SftFilter:
-    """Which decisions to export; the default is all whose model call could be used.
+    """Which decisions to export; the default is all with a valid model call.
 
     episodes: which episodes; its `min_reward` is the least shaped return. episode_ids: only these of them, in this
     order; empty for any. min_reward: the least shaped reward of a decision, inclusive. models: by the names that they
-    answered with; empty for any. with_unusable: also calls that could not be used. all_policies: also decisions without
+    answered with; empty for any. with_unusable: also invalid calls. all_policies: also decisions without
     a model call. arguments: of the calls in all messages, as JSON `text`, as the chat-completions API has them, or as
     an `object`, as the chat templates of some models want them.
     """
@@ -107,26 +107,25 @@ class SftRecord(msgspec.Struct, frozen=True):
 
     @property
     def prompt(self) -> tuple[Message, ...]:
-        """What the policy was told."""
+        """All messages but the answer."""
         return self.messages[:-1]
 
     @property
     def assistant(self) -> Message:
-        """What it answered."""
         return self.messages[-1]
 
     def parsed(self) -> ParsedResponse:
-        """The assistant's message, read as the answer of a server is read."""
+        """The assistant's message, parsed as a server's answer."""
         return _read(self.assistant, self.max_actions_per_call)
 
 
-_NOTHING_LEFT_OUT: Final = SftFilter()
+_ALL: Final = SftFilter()
 
 
-def sft_records(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Iterator[SftRecord]:
+def sft_records(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[SftRecord]:
     """The decisions that pass, one after another. Each is read in a short transaction of its own.
 
-    Episodes that arrive meanwhile change nothing; of one that is deleted meanwhile the rest is left out. Raises
+    Episodes that are created during the export are left out, and the rest of one that is deleted. Raises
     UnknownEpisode for a run or an episode that is not stored, and what `TraceStore` raises.
     """
     if wanted.episodes.run_id is not None:
@@ -140,7 +139,7 @@ def sft_records(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Ite
                 yield _with_objects(record) if wanted.arguments == "object" else record
 
 
-def sft_lines(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Iterator[bytes]:
+def sft_lines(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[bytes]:
     """The same as lines of a file, each with its end."""
     return (_line(record) for record in sft_records(store, wanted))
 
@@ -148,7 +147,7 @@ def sft_lines(store: TraceStore, wanted: SftFilter = _NOTHING_LEFT_OUT) -> Itera
 def read_sft(lines: Iterable[bytes | str]) -> Iterator[SftRecord]:
     """The records of lines that `sft_lines` wrote (an open file, say); empty ones are passed over.
 
-    Raises InvalidInput, which names the line, for one that is none.
+    Raises InvalidInput, which names the line that cannot be read.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -167,8 +166,8 @@ def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSumma
     cursor: str | None = None
     while True:
         page = store.episodes.page(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
-        for damaged in page.unreadable:  # a file that lacks something without a word would be taken for whole
-            raise StoreCorrupt(damaged.problem)
+        for corrupt in page.unreadable:  # skipping it would leave the file incomplete without a warning
+            raise StoreCorrupt(corrupt.problem)
         yield from page.rows
         cursor = page.next_cursor
         if cursor is None:
@@ -186,7 +185,7 @@ def _named(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator
         left.discard(id_)
         try:
             yield store.episodes.get(id_)
-        except UnknownEpisode:  # deleted meanwhile
+        except UnknownEpisode:  # deleted during the export
             continue
 
 
@@ -196,7 +195,7 @@ def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterato
     while True:
         try:
             exchange = store.episodes.next_exchange(episode_id, narrowed, after=after)
-        except UnknownEpisode:  # deleted meanwhile
+        except UnknownEpisode:  # deleted during the export
             return
         if exchange is None:
             return
@@ -212,13 +211,13 @@ def _read_line(line: bytes | str, number: int) -> SftRecord:
         if format_ != SFT_FORMAT:
             raise InvalidInput(
                 f"Line {number} is of the format {format_!r}; {SFT_FORMAT!r} can be read. Update Craftscope if it is "
-                "a newer one."
+                "newer."
             )
         record = msgspec.convert(fields, SftRecord)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"Line {number} is not one of an SFT export: {error}.") from error
+        raise InvalidInput(f"Line {number} is not of an SFT export: {error}.") from error
     if not record.messages:
-        raise InvalidInput(f"Line {number} is not one of an SFT export: it has no messages.")
+        raise InvalidInput(f"Line {number} is not of an SFT export: it has no messages.")
     return record
 
 

@@ -21,7 +21,7 @@ _ARRAYS = tuple(name for name, _ in (*CHANGE_COLUMNS, *DECISION_COLUMNS))
 
 
 class Feature(NamedTuple):
-    """Something that can rise: `kind` and name as in `EpisodeFacts`; for an unlock its rank, else 0."""
+    """A quantity that can rise: `kind` and name as in `EpisodeFacts`; for an unlock its rank, else 0."""
 
     kind: int
     name: str
@@ -76,7 +76,7 @@ class FactColumns:
         return self._episodes
 
     def decisions_of(self, episode: int) -> slice:
-        """Where an episode's decisions stand."""
+        """The positions of an episode's decisions."""
         return slice(int(self.starts[episode]), int(self.starts[episode + 1]))
 
     def sums(self, values: Floats) -> Floats:
@@ -89,7 +89,7 @@ class FactColumns:
         return sums
 
     def weighed(self, weight: Callable[[Feature], float]) -> Floats:
-        """For each decision the sum of weight x rise over all that rose: float64 (N,). Falls count nothing."""
+        """For each decision the sum of weight x rise over all that rose: float64 (N,). Decreases do not count."""
         weights = np.array([weight(feature) for feature in self._features], np.float64)
         weighed = np.asarray(self._rises @ weights, np.float64)
         _fixed(weighed)
@@ -119,7 +119,7 @@ class FactColumns:
         return self._running(first, initial)
 
     def changes(self, episode: int) -> Iterator[DecisionChange]:
-        """An episode's decisions as states, one by one: for what cannot be computed from columns."""
+        """An episode's decisions as states, for rewards that cannot be computed from columns."""
         facts = self._episodes[episode]
         state = _copied(facts.initial)
         bounds = np.searchsorted(facts.decisions, np.arange(facts.n_decisions + 1))

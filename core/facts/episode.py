@@ -59,7 +59,7 @@ class EpisodeFacts:
 
 @dataclass
 class FactsWriter:
-    """Gathers the facts of one episode, decision by decision."""
+    """Collects the facts of one episode, decision by decision."""
 
     _initial: StateFacts | None = None
     _changes: list[tuple[int, int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int, int]])
@@ -81,9 +81,8 @@ class FactsWriter:
         step_end: int = 0,
         components: Iterable[RewardComponent] = (),
     ) -> None:
-        """The next decision."""
         if self._initial is None:
-            self._initial = replace(before, position=None)  # of no use without the positions that follow
+            self._initial = replace(before, position=None)  # later positions are not stored
         for name in unlocked:
             rank = self._unlocks.get(name, 0)
             self._unlocks[name] = rank + 1
@@ -97,7 +96,7 @@ class FactsWriter:
         self._rewards.append((env_reward, reward, step_end))
 
     def facts(self, *, foreseen_end: bool = False) -> EpisodeFacts:
-        """What was gathered. Raises OverflowError for a number that its column cannot hold."""
+        """Raises OverflowError for a number that its column cannot hold."""
         columns: dict[str, Any] = {}
         for rows, table in ((self._changes, CHANGE_COLUMNS), (self._rewards, DECISION_COLUMNS)):
             for i, (name, kind) in enumerate(table):

@@ -1,4 +1,4 @@
-"""Bytes as they lie in blob columns: JSON of typed records, compressed where that pays. Nothing is ever unpickled."""
+"""Blob columns: typed records as JSON, often compressed. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.errors import InvalidInput, StoreCorrupt
 from core.store.failures import shortened
 
 MAX_BLOB_BYTES: Final = 64 * 2**20
-"""What unpacks to more than this is corrupt."""
+"""A blob that unpacks to more is corrupt."""
 
 _LEVEL: Final = 3
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class _ThreadTools(threading.local):
-    """Compressors may not be shared between threads at the same time, and are dear to make."""
+    """Compressors are not thread-safe and slow to create."""
 
     def __init__(self) -> None:
         self.encoder = msgspec.json.Encoder()
@@ -49,8 +49,8 @@ def to_json(record: object) -> bytes:
             return json.dumps(msgspec.to_builtins(record)).encode("ascii")
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInput(
-            f"Something that was to be stored cannot be written as JSON ({error}); give plain data: texts, numbers, "
-            "true, false, null, lists, and tables with texts as keys."
+            f"A value cannot be stored as JSON ({error}). Use plain data: strings, numbers, booleans, null, lists, and "
+            "objects with string keys."
         ) from error
 
 
@@ -70,7 +70,7 @@ def from_json(text: bytes, kind: type[T], what: str) -> T:
 def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
     """A record of a row's values, each of the type that its field has. Raises StoreCorrupt, which names `what`.
 
-    SQLite keeps any value in any column, so what comes back is looked at before anybody trusts it.
+    SQLite stores any type in any column, so values are checked when they are read.
     """
     try:
         return msgspec.convert(fields, kind)
@@ -79,10 +79,10 @@ def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:
 
 
 class Dictionary:
-    """Bytes that later blobs resemble; a blob that was compressed with it can only be read with it.
+    """Bytes that later blobs resemble. A blob compressed with a dictionary can be read only with it.
 
-    The first decision of an episode serves the others: they share most of their text. Safe to use from many threads
-    for reading; writing is for one thread.
+    An episode's first decision is the dictionary of the others, which share most of its text. Reading is thread-safe,
+    writing is not.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -128,8 +128,7 @@ def _bounded(decompressor: zstandard.ZstdDecompressor, blob: bytes) -> bytes:
 
 
 def corrupt_row(what: str, error: Exception) -> StoreCorrupt:
-    """The error for something that is stored and cannot be read."""
     return StoreCorrupt(
-        f"{what} is stored but cannot be read ({shortened(str(error))}). The rest of the database can still be used; "
-        "put back a copy that is whole, or delete what is damaged."
+        f"{what} is stored but cannot be read ({shortened(str(error))}). The rest of the database can still be used. "
+        "Restore a backup, or delete what is corrupt."
     )

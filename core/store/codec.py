@@ -1,6 +1,6 @@
 """Decisions and world states as compact, versioned JSON.
 
-What other tables hold is not said again: reward components, scenes and `store_ms` come from there. Facts are
+What other tables hold is not repeated: reward components, scenes and `store_ms` come from there. Facts are
 positional: an episode's `Layout` names each slot once. A decision carries the facts before its first step whole, and
 of each step only the slots that changed. Parts of a model request that come again in every call (messages, tools) are
 stored once an episode and referred to by number.
@@ -80,7 +80,7 @@ class Layout(msgspec.Struct, frozen=True, array_like=True):
         ]
 
     def facts(self, slots: Slots) -> StateFacts:
-        """The facts that `slots` was made from."""
+        """The inverse of `slots`."""
         n, m = len(self.achievements), len(self.achievements) + len(self.inventory)
         x, y = slots[-2:]
         return StateFacts(
@@ -154,7 +154,7 @@ class RequestParts:
         self._numbers: dict[bytes, int] = {}
 
     def known(self, number: int, part: bytes) -> None:
-        """Take over a part that is stored already."""
+        """Register a stored part."""
         self._numbers[part] = number
 
     def split(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Ranges], dict[int, bytes]]:

@@ -1,4 +1,4 @@
-"""One database behind one URL: its connections, and transactions that begin in the right way.
+"""A database: its URL, its connections, and how transactions begin.
 
 SQLite: every file connection runs in WAL mode with the pragmas of `sqlite_file`; writers begin with BEGIN IMMEDIATE, so
 they wait for each other instead of failing half-way. PostgreSQL: readers see one snapshot, writers read committed.
@@ -42,7 +42,7 @@ _CAN_WRITE_IN_POSTGRES = text(
 class Database:
     """An engine and the two ways to use it.
 
-    url: without its secrets. place: what error messages call it. backend: what it is, with version where that is known.
+    url: without its secrets. place: its name in error messages. backend: SQLite with its version, or PostgreSQL.
     """
 
     def __init__(self, url: str, *, only_reads: bool = False) -> None:
@@ -64,7 +64,6 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite; PostgreSQL otherwise."""
         return self._file is not None
 
     def close(self) -> None:
@@ -73,14 +72,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Generator[Connection, None, None]:
-        """A transaction that sees one state of the database and changes nothing."""
+        """A read-only transaction on one snapshot."""
         self.check_file()
         with as_store_errors(self.place, only_reads=True), self._readers.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Generator[Connection, None, None]:
-        """A transaction that is committed when the block ends, and rolled back where it raises."""
+        """A transaction: committed at the end of the block, rolled back if it raises."""
         self._check_writable()
         with as_store_errors(self.place), self.engine.connect() as connection, connection.begin():
             yield connection
@@ -88,7 +87,7 @@ class Database:
 
     @contextmanager
     def writing_soon(self, wait_ms: int) -> Generator[Connection, None, None]:
-        """The same, for what can be left undone: raises StoreUnavailable where a lock is not free within `wait_ms`."""
+        """An optional write: raises StoreUnavailable if the lock is not free within `wait_ms`."""
         self._check_writable()
         with as_store_errors(self.place), self.engine.connect() as connection:
             if self.is_sqlite:
@@ -102,13 +101,13 @@ class Database:
 
     @contextmanager
     def outside_transaction(self) -> Generator[Any, None, None]:
-        """The driver's own connection, for what a transaction cannot hold."""
+        """The driver's own connection, for statements that cannot run in a transaction."""
         self.check_file()
         with as_store_errors(self.place), closing(self.engine.raw_connection()) as connection:
             yield connection.driver_connection
 
     def check_file(self) -> bool:
-        """Raises StoreGone where the file was removed or replaced. True where it was only read here and has changed."""
+        """Raises StoreGone if the file was removed or replaced. True if it is read-only here and has changed."""
         if self._file is None:
             return False
         self._file.check()
@@ -134,9 +133,8 @@ class Database:
             if connection.execute(_CAN_WRITE_IN_POSTGRES, {"tables": tables}).scalar_one():
                 return ""
         return (
-            f"{self.place} can be read but not written: its server or this user's rights do not allow it. Nothing can "
-            "be launched, saved or deleted. To change that, give the user of CRAFTSCOPE_DB_URL the right to write and "
-            "start again."
+            f"{self.place} can be read but not written: the server or the user's rights do not allow it. Nothing can "
+            "be launched, saved or deleted. Grant the user of CRAFTSCOPE_DB_URL the right to write and start again."
         )
 
     def _reading_engine(self) -> Engine:
@@ -146,16 +144,16 @@ class Database:
 
 
 def sqlite_url(data_dir: Path) -> str:
-    """The URL of the database file in a data folder, which is made where it does not exist.
+    """The URL of the database file in a data folder, which is created if it does not exist.
 
-    Raises StoreUnavailable where it cannot be made.
+    Raises StoreUnavailable if it cannot be created.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise StoreUnavailable(
-            f"The data folder {printable(str(data_dir))} cannot be made ({reason(error)}). Make it yourself and "
-            "writable, or choose another with CRAFTSCOPE_DATA_DIR."
+            f"The data folder {printable(str(data_dir))} cannot be created ({reason(error)}). Create it with write "
+            "permission, or choose another with CRAFTSCOPE_DATA_DIR."
         ) from error
     return file_url(data_dir / FILE_NAME)
 
@@ -186,7 +184,7 @@ def parsed_url(url: object) -> URL:
 
 
 def shown_url(url: URL) -> str:
-    """What people may see of it: no password, and nothing of its options, any of which may be a secret."""
+    """The URL without its password and options, any of which may be a secret."""
     return printable(url.set(query={}).render_as_string(hide_password=True))
 
 

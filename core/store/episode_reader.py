@@ -37,7 +37,7 @@ class EpisodeReader:
     """Reads one episode within a transaction. Its methods raise StoreCorrupt and StoreTooNew, naming the episode."""
 
     def __init__(self, connection: Connection, episode_id: str, key: int | None = None) -> None:
-        """key: where it is known already. Raises UnknownEpisode."""
+        """key: if it is known. Raises UnknownEpisode."""
         self._connection = connection
         self.key = episode_key(connection, episode_id) if key is None else key
         self.name = f"Episode {episode_id}"
@@ -74,7 +74,7 @@ class EpisodeReader:
         return decode_payload(decompress(row.blob, name, self.dictionary if row.idx else None), name)
 
     def start_state(self, scene: Scene) -> StateRecord | None:
-        """The world after reset, of which that is the scene; None if there is none yet."""
+        """The world after reset, of which that is the scene; None before it has started."""
         if self._start is None:
             return None
         with as_store_corrupt(f"The start of {self.name}"):
@@ -87,7 +87,7 @@ class EpisodeReader:
         rows = self._connection.execute(self.rows.order_by(decisions.c.idx)).all()
         expected = self._connection.scalar(select(episodes.c.n_decisions).where(episodes.c.id == self.key))
         if len(rows) != expected:
-            raise corrupt_row(self.name, LookupError(f"{len(rows)} decisions are stored, and it made {expected}"))
+            raise corrupt_row(self.name, LookupError(f"{len(rows)} decisions are stored, not {expected}"))
         for row in rows:
             its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
             yield self._build(row, self.payload(row), its_scenes, components[row.id], parts)
@@ -101,7 +101,7 @@ class EpisodeReader:
         return self._build(row, payload, scenes, components, self.parts_of(payload))
 
     def reward_facts(self, *, foreseen_end: bool) -> EpisodeFacts:
-        """The reward facts of all decisions, worked out again."""
+        """The reward facts of all decisions, recomputed."""
         components = self._components(decisions.c.episode_id == self.key)
         writer = FactsWriter()
         with as_store_corrupt(self.name):

@@ -1,7 +1,7 @@
-"""What goes wrong with a database, as sentences: what is wrong, where, and what to do.
+"""Database errors as messages: what happened, where, and what to do.
 
-`as_store_errors` is the one boundary: driver errors, a schema with something missing, and stored values that cannot be
-read all leave through it as errors of our tree. Passwords never pass through here.
+`as_store_errors` is the one boundary: driver errors, an incomplete schema and unreadable values leave it as errors of
+`core.errors`. Messages never hold a password.
 """
 
 from __future__ import annotations
@@ -39,76 +39,69 @@ _OTHER_FOLDER = "choose another data folder with CRAFTSCOPE_DATA_DIR"
 _SENTENCES: Final = {
     _FULL: f"The disk is full: {{place}} cannot grow. Free some space and try again. {_KEPT}",
     _READONLY: f"{{place}} can be read but not written. Make the file and its folder writable, or {_OTHER_FOLDER}.",
-    _PERM: f"{{place}} may not be opened. Give yourself access to it, or {_OTHER_FOLDER}.",
-    _AUTH: f"{{place}} may not be opened. Give yourself access to it, or {_OTHER_FOLDER}.",
+    _PERM: f"{{place}} may not be opened. Change its permissions, or {_OTHER_FOLDER}.",
+    _AUTH: f"{{place}} may not be opened. Change its permissions, or {_OTHER_FOLDER}.",
     _CANTOPEN: f"{{place}} cannot be opened. Make sure that its folder exists and can be written, or {_OTHER_FOLDER}.",
-    _BUSY: f"{{place}} stayed locked by another program for too long. Close what uses it and try again. {_KEPT}",
+    _BUSY: f"{{place}} stayed locked by another program. Close what uses it and try again. {_KEPT}",
     _LOCKED: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
     _PROTOCOL: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
     _IOERR: (
         "{place} could not be read or written ({detail}). Check the disk that it is on, then stop the dashboard and "
         "the workers and start them again."
     ),
-    _NOMEM: f"The machine's memory does not suffice to use {{place}}. Close other programs and try again. {_KEPT}",
+    _NOMEM: f"There is not enough memory to use {{place}}. Close other programs and try again. {_KEPT}",
 }
 
-# A -wal that stays beside a copy is played over it, and damages it as soon as it is opened.
-_ANOTHER_IN_ITS_PLACE: Final = (
-    "stop the dashboard and the workers first, and move the file away together with the -wal and -shm files beside it: "
-    "those would damage the copy"
+# SQLite replays a -wal file that is left beside a restored backup, which corrupts it.
+_RESTORE: Final = (
+    "Restore a backup: stop the dashboard and the workers, and move the file away with its -wal and -shm files before "
+    "you put the backup in its place"
 )
 
 _CORRUPT_SENTENCE: Final = (
-    f"{{place}} is damaged ({{detail}}). Put back a copy that is whole, but {_ANOTHER_IN_ITS_PLACE}. Without a copy, a "
-    "new, empty one is made at the next start."
+    f"{{place}} is corrupt ({{detail}}). {_RESTORE}. Without a backup, the next start creates a new, empty database."
 )
 _NOT_A_DATABASE_SENTENCE: Final = (
-    "{place} is not a database, or its beginning is damaged. Nothing in it was changed. Move the file away (with the "
-    "-wal and -shm files beside it, once the dashboard and the workers are stopped) and a new, empty one is made at "
-    "the next start; or name another file with CRAFTSCOPE_DB_URL."
+    "{place} is not a database, or its first page is corrupt. It was not changed. Stop the dashboard and the workers, "
+    "and move the file away with its -wal and -shm files: the next start creates a new, empty one. Or name another "
+    "file with CRAFTSCOPE_DB_URL."
 )
 _SCHEMA_SENTENCE: Final = (
-    "{place} lacks a part that this Craftscope needs ({detail}): another program has changed it, or it is damaged. Put "
-    f"back a copy that is whole, but {_ANOTHER_IN_ITS_PLACE}; or name another database with CRAFTSCOPE_DB_URL."
+    f"{{place}} has an incomplete schema ({{detail}}). {_RESTORE}. Or name another database with CRAFTSCOPE_DB_URL."
 )
 _UNREADABLE_SENTENCE: Final = (
-    "{place} holds something here that cannot be read ({detail}). Nothing in it was changed and the rest can still be "
-    "used. Put back a copy that is whole, or delete the episode or run that this is about."
+    "{place} has a value that cannot be read ({detail}). It was not changed, and the rest can still be used. Restore a "
+    "backup, or delete the episode or run."
 )
 _UNSTORABLE_SENTENCE: Final = (
-    "A value that was given cannot be looked for or kept in {place} ({detail}). Give ids and names as text, and "
-    "numbers that fit 64 bits."
+    "{place} cannot store or look up a value ({detail}). Give ids and names as text, and numbers that fit 64 bits."
 )
 
-# What reading stored bytes back raises where they are not what this program wrote. A stored row that is missing
-# beside another one shows as a LookupError or as NoResultFound.
+# Raised by decoding bytes that this program did not write. A missing row shows as LookupError or NoResultFound.
 _UNREADABLE: Final = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError, struct.error),
     *(MultipleResultsFound, NoResultFound),
 )
-# The messages of SQLite's general error (code 1) for what only another schema can cause.
+# Messages of SQLite's general error (code 1) that only another schema causes.
 _SCHEMA_PART: Final = re.compile(r"no such (table|column|index|module|collation)|has no column named|no query solution")
 _NOT_UTF8: Final = "Could not decode"
 _LOCK_TIMEOUT_IN_POSTGRES: Final = "55P03"
 _UNDEFINED_IN_POSTGRES: Final = ("42P01", "42703", "3F000", "42804", "42883")
-_LONGEST_DETAIL: Final = 160
+_MAX_DETAIL: Final = 160
 
 
 @contextmanager
 def as_store_errors(place: str, *, only_reads: bool = False) -> Generator[None, None, None]:
-    """What comes from the database or from a value that was given leaves as an error of our tree that names `place`.
+    """Turns errors of the database, and of values given to it, into errors of `core.errors` that name `place`.
 
-    only_reads: what Python raises inside is the fault of what is stored. Mistakes of the program (SQL that no schema
-    would understand) pass as they are.
+    only_reads: errors of Python inside mean a corrupt value. Programming errors, such as invalid SQL, pass unchanged.
     """
     try:
         yield
     except CraftscopeError:
         raise
     except TimeoutError as error:
-        raise StoreUnavailable(
-            f"Too many things use {place} at once and none made room in time. Try again in a moment."
-        ) from error
+        raise StoreUnavailable(f"Too many connections to {place} are in use. Try again in a moment.") from error
     except DBAPIError as error:
         translated = _translated(error, place)
         if translated is None:
@@ -136,7 +129,7 @@ def _translated(error: DBAPIError, place: str) -> CraftscopeError | None:
 
 
 def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
-    """What an error of the SQLite driver says; None for those that only a mistake of the program can cause."""
+    """The error for one of the SQLite driver; None for programming errors."""
     primary = int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
     if primary == _NOTADB:
         return not_a_database(place)
@@ -154,7 +147,6 @@ def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
 
 
 def not_a_database(place: str) -> StoreCorrupt:
-    """The error for a file that holds something else."""
     return StoreCorrupt(_NOT_A_DATABASE_SENTENCE.format(place=place))
 
 
@@ -167,18 +159,18 @@ def _postgres_failure(wrapped: DBAPIError, error: BaseException, place: str) -> 
     state: str = getattr(error, "sqlstate", None) or ""
     if state.startswith("53"):  # insufficient resources: disk full, out of memory, too many connections
         return StoreUnavailable(
-            f"{place} is out of room ({_first_line(error)}). Free disk or connections there and try again. {_KEPT}"
+            f"{place} is out of resources ({_first_line(error)}). Free disk space or connections there and "
+            f"try again. {_KEPT}"
         )
     if state.startswith(("42501", "25006")):  # no privilege, read-only
         return StoreUnavailable(
-            f"{place} may not be written ({_first_line(error)}). Give the user of CRAFTSCOPE_DB_URL the right to it."
+            f"{place} may not be written ({_first_line(error)}). Grant the user of CRAFTSCOPE_DB_URL the right to "
+            "write."
         )
     if state.startswith(_LOCK_TIMEOUT_IN_POSTGRES):
         return _sentence(StoreUnavailable, _SENTENCES[_BUSY], place, error)
     if state.startswith("XX"):
-        return StoreCorrupt(
-            f"{place} reports damage ({_first_line(error)}). Nothing was changed. Have its server looked at."
-        )
+        return StoreCorrupt(f"{place} is corrupt ({_first_line(error)}). Nothing was changed. Check its server.")
     if state.startswith(_UNDEFINED_IN_POSTGRES):
         return _sentence(StoreCorrupt, _SCHEMA_SENTENCE, place, error)
     if state.startswith("22003"):  # a number out of range
@@ -186,8 +178,8 @@ def _postgres_failure(wrapped: DBAPIError, error: BaseException, place: str) -> 
     is_disconnect = wrapped.connection_invalidated
     if is_disconnect or state.startswith(("08", "28", "3D", "57")) or type(error).__name__ == "OperationalError":
         return StoreUnavailable(
-            f"{place} cannot be reached. Check that the server runs there, that it knows the database and the user, "
-            f"and that CRAFTSCOPE_DB_URL names them rightly. {_KEPT}"
+            f"{place} cannot be reached. Check that the server runs, and the database, user and password in "
+            f"CRAFTSCOPE_DB_URL. {_KEPT}"
         )
     return None
 
@@ -197,15 +189,15 @@ def _sentence(kind: type[CraftscopeError], sentence: str, place: str, error: Bas
 
 
 def _detail(error: BaseException) -> str:
-    """The error's first line; Python's own errors with their kind, without which `'x'` would say nothing."""
+    """The error's first line; for Python's own errors with their type, because a KeyError's message is only the key."""
     line = _first_line(error) or "no message"
     return shortened(f"{type(error).__name__}: {line}" if isinstance(error, _UNREADABLE) else line)
 
 
 def shortened(text: str) -> str:
-    """Short enough for a sentence. What is stored may be part of it: what no page or terminal can show is escaped."""
+    """Cut to fit a sentence, with unprintable characters escaped: stored text may be part of it."""
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return printable if len(printable) <= _LONGEST_DETAIL else f"{printable[:_LONGEST_DETAIL]}..."
+    return printable if len(printable) <= _MAX_DETAIL else f"{printable[:_MAX_DETAIL]}..."
 
 
 def _first_line(error: BaseException) -> str:
@@ -213,10 +205,10 @@ def _first_line(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with what no page or terminal can show (half surrogates of a name that is not UTF-8, NUL) escaped."""
+    """The text with lone surrogates (of a name that is not UTF-8) and NUL escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 
 def reason(error: Exception) -> str:
-    """What an operating system's error says, without the path that it repeats."""
+    """An operating system error's message, without the path."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,6 +1,6 @@
 """The reward facts of an episode as a blob.
 
-Derived from the decisions and made anew from them where it is missing or of an older version. Little endian, one zstd
+Derived from the decisions, and rebuilt where it is missing or of an older version. Little endian, one zstd
 frame: a u32 with the length of a JSON header, the header, then the columns one after the other.
 Version 1 had no columns for each decision, no start and no totals.
 """

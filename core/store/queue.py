@@ -1,4 +1,4 @@
-"""`store.queue`: queued episodes are claimed, give signs of life, and are stopped or interrupted."""
+"""`store.queue`: claim queued episodes, send heartbeats, stop and interrupt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RUNNING = episodes.c.status == EpisodeStatus.RUNNING.value
 
 
 class Queue:
-    """Episodes between launch and end. What its methods raise beside what they say: see `TraceStore`."""
+    """Queued and running episodes. Methods also raise what `TraceStore` lists."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -67,7 +67,7 @@ class Queue:
     def request_stop(self, *, episode_id: str | None = None, run_id: str | None = None) -> int:
         """Stop one episode or all of a run; returns how many. Raises UnknownEpisode, InvalidInput.
 
-        Queued ones are aborted at once; running ones get a flag that their worker looks at.
+        Queued ones are aborted at once; running ones get a flag that their worker polls.
         """
         if (episode_id is None) == (run_id is None):
             raise InvalidInput("Give either an episode_id or a run_id to stop.")
@@ -103,7 +103,7 @@ class Queue:
                     f"{worker} gave no sign of life after {row.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC. "
                     "What had been recorded until then is kept."
                 )
-                unchanged = episodes.c.heartbeat_at == row.heartbeat_at  # a late sign of life wins
+                unchanged = episodes.c.heartbeat_at == row.heartbeat_at  # a late heartbeat wins
                 ended = _end(StopReason.INTERRUPTED, EpisodeError("interrupted", detail))
                 here = update(episodes).where(episodes.c.id == row.id, _RUNNING, unchanged).values(**ended)
                 if connection.execute(here).rowcount:

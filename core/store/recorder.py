@@ -37,17 +37,17 @@ from core.store.tables import (
 from core.text import quoted
 from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, Scene, StateRecord, sum_known
 
-# SQLite gives the key of an episode that was deleted to another one.
+# SQLite reuses the key of a deleted episode, so the uuid is compared too.
 _ITSELF: Final = (episodes.c.id == bindparam("key"), episodes.c.uuid == bindparam("its_uuid"))
-_OURS: Final = (
+_OWN: Final = (
     *_ITSELF,
     episodes.c.worker == bindparam("its_worker"),
     episodes.c.status == EpisodeStatus.RUNNING.value,
 )
-_HERE: Final = update(episodes).where(*_OURS)
+_HERE: Final = update(episodes).where(*_OWN)
 _COUNTERS: Final = (
     update(episodes)
-    .where(*_OURS, episodes.c.n_decisions == bindparam("expected"))
+    .where(*_OWN, episodes.c.n_decisions == bindparam("expected"))
     .values(
         {
             name: bindparam(name)
@@ -55,7 +55,7 @@ _COUNTERS: Final = (
         }
     )
 )
-_UNBEGUN: Final = _HERE.where(~exists().where(episode_starts.c.episode_id == episodes.c.id))
+_NOT_STARTED: Final = _HERE.where(~exists().where(episode_starts.c.episode_id == episodes.c.id))
 _STORE_MS: Final = update(decisions).where(decisions.c.id == bindparam("key")).values(store_ms=bindparam("ms"))
 _UNMERGE: Final = delete(scene_chunks).where(
     scene_chunks.c.episode_id == bindparam("key"), scene_chunks.c.first >= bindparam("start")
@@ -68,7 +68,7 @@ _NEW_CHUNK: Final = insert(scene_chunks)
 ComponentTypes = dict[tuple[str, str], int]
 
 CHUNK_SCENES: Final = 512
-"""As many scenes or more are merged into one chunk; until then each decision's are a chunk of their own."""
+"""Scenes in a merged chunk, at least. Until there are as many, each decision's scenes are a chunk of their own."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,10 @@ class Tail:
 
     @property
     def end(self) -> int:
-        """The position after its last scene."""
+        """Exclusive."""
         return self.first + self.n
 
     def followed_by(self, other: Tail) -> Tail:
-        """With the scenes of a further decision."""
         return Tail(self.first, self.n + other.n, (*self.packed, *other.packed))
 
     def merged(self) -> dict[str, Any]:
@@ -101,7 +100,7 @@ def tail_of(first: int, scenes: Sequence[Scene]) -> Tail:
 
 @dataclass
 class Progress:
-    """Sums and memories, brought up to date after each committed decision."""
+    """What the recorder knows of its episode, updated after each committed decision."""
 
     layout: Layout | None = None
     dictionary: Dictionary | None = None
@@ -115,7 +114,7 @@ class Progress:
     request_parts: RequestParts = field(default_factory=RequestParts)
 
     def add(self, decision: Decision) -> None:
-        """Take over a decision that is stored; tail, dictionary and request parts are the recorder's to set."""
+        """Count a stored decision; the recorder sets tail, dictionary and request parts."""
         self.unlock_steps.update(self.new_unlocks(decision))
         self.n_decisions += 1
         self.n_steps += len(decision.steps)
@@ -153,7 +152,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A decision as rows, made before the transaction begins."""
+    """A decision as rows, built before the transaction begins."""
 
     counters: dict[str, Any]
     row: dict[str, Any]
@@ -166,7 +165,7 @@ class _Prepared:
 
     @property
     def fills_chunk(self) -> bool:
-        """Whether the scenes that are not merged yet are enough for a chunk now."""
+        """Whether the scenes that are not merged yet fill a chunk."""
         return self.tail.n >= CHUNK_SCENES
 
 
@@ -197,7 +196,7 @@ class EpisodeRecorder:
         layout, blob = encode_start(initial)
         tail = tail_of(0, [initial.scene])
         with self._database.writing() as connection:
-            if not self._change(connection, _UNBEGUN.values(started_at=started_at, heartbeat_at=datetime.now(UTC))):
+            if not self._change(connection, _NOT_STARTED.values(started_at=started_at, heartbeat_at=datetime.now(UTC))):
                 raise self._refusal(connection)
             connection.execute(insert(episode_starts), [{"episode_id": self._key, "blob": blob}])
             connection.execute(insert(scene_chunks), [{"episode_id": self._key, **tail.merged()}])
@@ -217,11 +216,11 @@ class EpisodeRecorder:
         with self._database.writing() as connection:
             self._advance(connection, prepared.counters)
             key, types = self._insert(connection, decision, prepared)
-        self._take_over(decision, prepared, types)
+        self._advance_progress(decision, prepared, types)
         self._unsaved_store_ms = (key, (time.perf_counter() - began) * 1000)
 
     def finish(self, outcome: Outcome) -> None:
-        """Store how the episode ended, and put its small pieces together."""
+        """Store how the episode ended, merge its last scenes and write its reward facts."""
         ended = {
             "status": outcome.status.value,
             "stop_reason": outcome.stop_reason.value,
@@ -232,7 +231,7 @@ class EpisodeRecorder:
         facts = pack(self._progress.facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
         with self._database.writing() as connection:
             if not self._change(connection, _HERE.values(**ended)):
-                self._accept_if_ended_as(connection, outcome)
+                self._check_ended_as(connection, outcome)
                 return
             self._save_store_ms(connection)
             if len(tail.packed) > 1:
@@ -277,13 +276,13 @@ class EpisodeRecorder:
     # ------------------------------------------------------------------------------------- within the transaction
 
     def _advance(self, connection: Connection, counters: dict[str, Any]) -> None:
-        """First of all: nothing is written where the episode is over or somebody else has written meanwhile."""
+        """Comes first, so that nothing is stored if the episode is over or another recorder has written."""
         expected = {"expected": self._progress.n_decisions, "heartbeat_at": datetime.now(UTC)}
         if not self._change(connection, _COUNTERS, **expected, **counters):
             raise self._refusal(connection)
 
     def _change(self, connection: Connection, statement: Update, **values: Any) -> bool:
-        """Change the episode's row; False where it is not ours to write any more."""
+        """Change the episode's row; False if this recorder may no longer write it."""
         ours = {"key": self._key, "its_uuid": self._id, "its_worker": self._worker}
         return bool(connection.execute(statement, {**ours, **values}).rowcount)
 
@@ -320,7 +319,7 @@ class EpisodeRecorder:
 
     # -------------------------------------------------------------------------------------- after the transaction
 
-    def _take_over(self, decision: Decision, prepared: _Prepared, types: ComponentTypes) -> None:
+    def _advance_progress(self, decision: Decision, prepared: _Prepared, types: ComponentTypes) -> None:
         progress = self._progress
         progress.add(decision)
         progress.tail = Tail(prepared.tail.end) if prepared.fills_chunk else prepared.tail
@@ -336,19 +335,19 @@ class EpisodeRecorder:
             return UnknownEpisode(f"Episode {self._id} was deleted while it was recorded.")
         if row.worker != self._worker:
             return StoreError(
-                f"Episode {self._id} belongs to another worker by now ({quoted(row.worker)}); nothing more can be "
-                "recorded of it here."
+                f"Episode {self._id} belongs to another worker now ({quoted(row.worker)}). Nothing more can be "
+                "recorded here."
             )
         if row.status != EpisodeStatus.RUNNING.value:
-            return StoreError(f"Episode {self._id} is {row.status}; nothing more can be recorded of it.")
+            return StoreError(f"Episode {self._id} is {row.status}; nothing more can be recorded.")
         if row.n_decisions == self._progress.n_decisions:
-            return StoreError(f"Episode {self._id} was started already: something else records it too.")
+            return StoreError(f"Episode {self._id} was started already: another recorder writes it too.")
         return StoreError(
             f"Episode {self._id} has {row.n_decisions} decisions where {self._progress.n_decisions} were expected: "
-            "something else records it too."
+            "another recorder writes it too."
         )
 
-    def _accept_if_ended_as(self, connection: Connection, outcome: Outcome) -> None:
+    def _check_ended_as(self, connection: Connection, outcome: Outcome) -> None:
         row = self._row(connection)
         if row is None or row.worker != self._worker or row.stop_reason != outcome.stop_reason.value:
             raise self._refusal(connection)
@@ -386,7 +385,7 @@ def _stored_tail(connection: Connection, key: int) -> Tail:
 
 
 def _not_finite(decision: Decision) -> str:
-    """Which of the numbers of its reward is not finite, as the end of a sentence; an empty text if all are."""
+    """The first number of its reward that is not finite, as a clause; empty if all are finite."""
     for component in decision.reward.components:
         for name in ("delta", "weight", "value"):
             if not math.isfinite(value := getattr(component, name)):

@@ -1,4 +1,4 @@
-"""What the store is asked with and what it answers: frozen, without the bulk of a whole episode."""
+"""Filters and summaries: what the store takes and returns beside the records of `core.types`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COUNT_CAP = 10_001
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFilter:
-    """Which episodes to list. An empty tuple or None leaves that property free.
+    """Which episodes to list. An empty tuple or None matches all.
 
     achievements: all of them must have been unlocked. min_reward, max_reward: bounds of the shaped return, inclusive.
     created_after, created_before: UTC, inclusive and exclusive.
@@ -78,7 +78,7 @@ class EpisodePage(Listing[EpisodeSummary]):
 class Totals:
     """Sums over the newest matching episodes, at most `COUNT_CAP` of them.
 
-    The means are over episodes that are over and executed at least one step; None where there is none.
+    The means are over episodes that are over and executed at least one step; None if there are none.
     """
 
     episodes: int
@@ -120,7 +120,7 @@ class DecisionSummary:
 
 @dataclass(frozen=True, slots=True)
 class SavedReward:
-    """A reward configuration under a name. n_scored: stored episodes whose return under it is kept."""
+    """A reward configuration under a name. n_scored: stored episodes with a stored return under it."""
 
     name: str
     config: RewardConfig
@@ -130,7 +130,7 @@ class SavedReward:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeFilter:
-    """Which decisions of an episode to read as exchanges. None or an empty tuple leaves that property free.
+    """Which decisions of an episode to read as exchanges. An empty tuple or None matches all.
 
     min_reward: the least shaped reward, inclusive. models: by the names that they answered with.
     """
@@ -142,9 +142,9 @@ class ExchangeFilter:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One decision without states: what the policy was told, what it answered, and what that earned.
+    """One decision without states: observation, answer and reward.
 
-    error_kind: why its call could not be used, or without a model call, why the decision led to nothing.
+    error_kind: why the call was invalid, or without a model call, why the decision failed.
     answered_s: seconds on the episode's clock.
     """
 
@@ -181,5 +181,5 @@ class RunSummary:
 
     @property
     def correlation_id(self) -> str:
-        """What joins this run's traces to a trainer's."""
+        """Links this run's traces to a trainer's."""
         return self.trace_correlation_id or f"trace_{self.id}"

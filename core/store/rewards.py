@@ -1,6 +1,6 @@
 """`store.rewards`: reward facts for re-scoring, saved reward configurations, and returns under them.
 
-What was earned in a run is never touched by this: it is stored with the episode.
+Rewards as played are stored with the episode and never changed here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from core.types import EnvConfig, EpisodeStatus, Limits, PolicySpec, RewardConfi
 
 MAX_NAME_LENGTH: Final = 80
 
-# Letters and marks that Unicode counts as printable and that show nothing.
+# Printable by Unicode's definition, but invisible.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _UNNAMED: Final = {"Cc": "CONTROL CHARACTER", "Cs": "HALF A PAIR", "Co": "OF PRIVATE USE"}
 
@@ -80,7 +80,7 @@ class _SpecRecord(msgspec.Struct, frozen=True):
 
 
 class Rewards:
-    """Rewards over many episodes. What its methods raise beside what they say: see `TraceStore`."""
+    """Rewards over many episodes. Methods also raise what `TraceStore` lists."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -88,13 +88,13 @@ class Rewards:
     # ------------------------------------------------------------------------------------------------- facts
 
     def played_ids(self, filter: EpisodeFilter = ANY_EPISODE) -> tuple[str, ...]:
-        """The episodes that are over, made a decision and pass the filter, oldest launch first."""
+        """The episodes that are over, have a decision and pass the filter, oldest first."""
         query = select(episodes.c.uuid).where(*_PLAYED, *conditions(filter)).order_by(*_OLDEST_FIRST)
         with self._database.reading() as connection:
             return tuple(connection.scalars(query))
 
     def without_decision(self, filter: EpisodeFilter = ANY_EPISODE) -> dict[str, int]:
-        """By policy, how many episodes are over, made no decision and pass the filter; `played_ids` omits them."""
+        """By policy, how many episodes are over, have no decision and pass the filter; `played_ids` omits them."""
         query = (
             select(episodes.c.policy, func.count())
             .where(_IS_OVER, episodes.c.n_decisions == 0, *conditions(filter))
@@ -111,7 +111,7 @@ class Rewards:
             return _stored_facts(row) or _rebuilt_facts(connection, row)
 
     def played(self, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
-        """These episodes with their reward facts, oldest launch first; ids that are gone or not over are skipped.
+        """These episodes with their reward facts, oldest first; ids that are deleted or not over are skipped.
 
         Facts that are missing (of an interrupted episode, say), stale or unreadable are rebuilt from the decisions and
         stored if the database can be written.
@@ -294,7 +294,7 @@ def _rebuilt_facts(connection: Connection, row: AnyRow) -> EpisodeFacts:
     foreseen = row.stop_reason is not None and StopReason(row.stop_reason).is_foreseen
     facts = EpisodeReader(connection, row.uuid, row.id).reward_facts(foreseen_end=foreseen)
     if facts.n_decisions != row.n_decisions:
-        problem = f"{facts.n_decisions} decisions are stored, and it made {row.n_decisions}"
+        problem = f"{facts.n_decisions} decisions are stored, not {row.n_decisions}"
         raise corrupt_row(f"Episode {row.uuid}", LookupError(problem))
     return facts
 

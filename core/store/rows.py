@@ -1,4 +1,4 @@
-"""Rows: found by the ids that people use, and turned into records at one boundary."""
+"""Rows found by their public ids, decoded at one boundary; episode specifications as rows."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_store_corrupt(what: str) -> Generator[None, None, None]:
 
 
 def in_parts(values: Iterable[T], size: int = _MAX_IN_QUERY) -> Iterator[tuple[T, ...]]:
-    """As many at once as a query may ask for."""
+    """Batches that fit into one query."""
     every = tuple(values)
     return (every[at : at + size] for at in range(0, len(every), size))
 
@@ -115,7 +115,7 @@ class _SpecRecord(msgspec.Struct, frozen=True):
 
 
 def insert_ignoring(connection: Connection, table: Table, rows: AnySelect | None = None) -> Insert:
-    """An INSERT that passes over rows that are there already; of what a query finds, where one is given."""
+    """An INSERT that skips existing rows. rows: a query to insert from."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     insert = dialect.insert(table)
     if rows is not None:
@@ -138,8 +138,8 @@ def _reward_blob(config: RewardConfig) -> bytes:
         from_json(blob, RewardConfig, "It")
     except (ValueError, StoreCorrupt) as error:
         raise InvalidInput(
-            f"A reward configuration cannot be kept: a value in it is not finite or of a wrong type ({error}). Check "
-            "its weights, limits and parameters."
+            f"A reward configuration cannot be stored: a value is not finite or has a wrong type ({error}). Check its "
+            "weights, limits and parameters."
         ) from error
     return blob
 
@@ -166,7 +166,7 @@ def read_spec(blob: bytes, reward_blob: bytes, what: str) -> EpisodeSpec:
 
 
 def episode_row(run_key: int, queued: QueuedEpisode, created_at: datetime, status: EpisodeStatus) -> dict[str, Any]:
-    """A row of `episodes` for an episode that has not begun."""
+    """A row of `episodes` for an episode that has not started."""
     return {
         "uuid": queued.id,
         "run_id": run_key,

@@ -22,7 +22,7 @@ _NEWEST_FIRST: Final = (runs.c.created_at.desc(), runs.c.id.desc())
 
 
 class Runs:
-    """Stored runs. What its methods raise beside what they say: see `TraceStore`."""
+    """Stored runs. Methods also raise what `TraceStore` lists."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,7 +46,7 @@ class Runs:
                 ) from error
 
     def add_episode(self, run_id: str, episode: QueuedEpisode, *, worker: str = "") -> None:
-        """Store a further world of a rollout, which `worker` plays already. Raises DuplicateId, UnknownEpisode."""
+        """Store a further world of a rollout, which `worker` is playing. Raises DuplicateId, UnknownEpisode."""
         now = datetime.now(UTC)
         with self._database.writing() as connection:
             key = run_key(connection, run_id)
@@ -75,7 +75,7 @@ class Runs:
                 return _summary(row, counts[row.id], name)
 
     def episodes(self, run_id: str) -> Listing[EpisodeSummary]:
-        """All episodes of a run in the order in which they were launched. Raises UnknownEpisode."""
+        """All episodes of a run, in launch order. Raises UnknownEpisode."""
         with self._database.reading() as connection:
             return summaries(connection, [episodes.c.run_id == run_key(connection, run_id)], [episodes.c.id])
 

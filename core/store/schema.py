@@ -1,7 +1,7 @@
-"""Bring a database's schema to what this program needs, once, whoever comes first.
+"""Create or migrate the schema.
 
-The whole migration is one transaction under the database's own write lock: of several processes that start at once, one
-migrates and the others wait and then find nothing to do; a process that dies on the way leaves nothing half done.
+A migration is one transaction under the database's write lock: of processes that start at once, one migrates and the
+others wait; a process that dies leaves no half-migrated schema.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.store.database import Database
 from core.store.tables import store_meta
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
-_POSTGRES_LOCK: Final = 0x63726166  # any number that every Craftscope agrees on
+_POSTGRES_LOCK: Final = 0x63726166  # an arbitrary constant
 
 
 def alembic_config() -> Config:
@@ -98,6 +98,6 @@ def revision_of(connection: Connection, place: str) -> str | None:
     if revision is None:
         raise StoreCorrupt(
             f"{place} does not say which schema it has: its table alembic_version is missing or empty. "
-            "Nothing in it was changed. Put back a copy that is whole."
+            "Nothing in it was changed. Restore a backup."
         )
     return revision

@@ -1,4 +1,4 @@
-"""`store.seeds`: descriptions of the worlds of seeds."""
+"""`store.seeds`: world descriptions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class _DifficultyOnly(msgspec.Struct, frozen=True):
 
 
 class Seeds:
-    """What was found out about worlds, by engine version, so that each is worked out once."""
+    """World descriptions by engine version, so that each is computed once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, seed: int, world_episode: int, env: EnvConfig, engine_version: str) -> SeedDescription | None:
-        """What that engine found out about a world, or None."""
+        """None if that engine has not described the world."""
         here = _here(seed, world_episode, env, engine_version)
         columns = (seed_descriptions.c.description, seed_descriptions.c.picture_png)
         with self._database.reading() as connection:
@@ -42,7 +42,7 @@ class Seeds:
         return replace(description, picture_png=row.picture_png)
 
     def difficulties(self, worlds: Iterable[World], engine_version: str) -> dict[World, Difficulty]:
-        """How hard those of these worlds are that this engine has described."""
+        """Difficulties of those worlds that this engine has described."""
         names = ("seed", "world_episode", "env", "description")
         found: dict[World, Difficulty] = {}
         for some in in_parts(worlds):

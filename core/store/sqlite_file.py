@@ -54,7 +54,7 @@ def sqlite_backend() -> str:
     version: str = driver.sqlite_version
     if tuple(map(int, version.split("."))) < _WAL_RESET_FIXED:
         _log.warning(
-            "SQLite %s is linked. Before 3.51.3 a rare mistake around WAL resets can damage a database that several "
+            "SQLite %s is linked. Before 3.51.3 a rare bug around WAL resets can corrupt a database that several "
             "processes write; `pip install pysqlite3` brings a newer one where it has a wheel for this platform.",
             version,
         )
@@ -153,7 +153,7 @@ class SqliteFile:
         if found is None:
             raise StoreGone(
                 f"{self._place} was removed while it was open, so nothing can be read from it or written to it. "
-                "Put it back where it was, or restart the dashboard: a new, empty one is created then."
+                "Put it back, or restart the dashboard, which creates a new, empty one."
             )
         raise StoreGone(
             f"{self._place} was replaced by another file while it was open, so nothing was read from it or written "
@@ -195,8 +195,8 @@ class SqliteFile:
             return ""
         return (
             f"{self._place} can be read but not written: its {' and '.join(closed)} cannot be written by this user. "
-            "Nothing can be launched, saved or deleted. To change that, make the file and its folder writable and "
-            "start again."
+            "Nothing can be launched, saved or deleted. Make the file and its folder writable and start "
+            "again."
         )
 
     def _prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""The store's face: one database, and a repository for each kind of thing in it."""
+"""`TraceStore`: one database and its repositories."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from core.types import ModelProfile
 
 
 class Profiles:
-    """Connection profiles, by name."""
+    """Connection profiles for models, by name: URL, model and the name of the key. Never a key."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def all(self) -> Listing[ModelProfile]:
-        """Every profile, by name."""
         columns = (model_profiles.c.name.label("uuid"), model_profiles.c.profile)
         with self._database.reading() as connection:
             rows = connection.execute(select(*columns).order_by(model_profiles.c.name)).all()
@@ -76,7 +75,7 @@ class TraceStore:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> TraceStore:
-        """Open the store that the settings name; makes the data folder if the database is a file in it."""
+        """Open the store that the settings name; creates the data folder if the database is a file in it."""
         return cls(settings.db_url or sqlite_url(settings.data_dir))
 
     @property
@@ -101,7 +100,7 @@ class TraceStore:
 
     @property
     def generation(self) -> int:
-        """Rises whenever something is deleted, so that caches notice."""
+        """Rises with every deletion, so that caches notice."""
         with self._database.reading() as connection:
             return connection.execute(select(store_meta.c.generation)).scalar_one()
 
@@ -110,7 +109,7 @@ class TraceStore:
         return EpisodeRecorder(self._database, episode_id)
 
     def close(self) -> None:
-        """Close all connections; harmless when done twice."""
+        """Close all connections. May be called twice."""
         self._database.close()
 
     def __enter__(self) -> Self:

@@ -54,7 +54,7 @@ def test_every_episode_is_on_one_page(store: TraceStore, limit: int):
     assert len(found) == 12
 
 
-def test_episodes_that_arrive_or_go_meanwhile_shift_nothing(store: TraceStore):
+def test_new_and_deleted_episodes_do_not_shift_pages(store: TraceStore):
     store.runs.create(make_run("run-1", [f"old-{number}" for number in range(6)]))
     first = store.episodes.page(limit=2)
     store.runs.create(make_run("run-2", ["new-1", "new-2"], minutes=1))
@@ -66,12 +66,12 @@ def test_episodes_that_arrive_or_go_meanwhile_shift_nothing(store: TraceStore):
 @pytest.mark.parametrize(
     "cursor", ["", "?", "abc", "MTIz", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTkuMQ", "MS45OTk5OTk5OTk5OTk5OTk5OTk5OTk5"]
 )
-def test_a_page_that_never_was_is_said_so(store: TraceStore, cursor: str):
+def test_an_invalid_cursor_is_refused(store: TraceStore, cursor: str):
     with pytest.raises(InvalidInput, match="go back to its first page"):
         store.episodes.page(cursor=cursor)
 
 
-def test_filters_let_through_what_they_name(store: TraceStore):
+def test_filters_select_matching_episodes(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
     store.runs.create(make_run("run-2", ["c-episode"], minutes=1, policy=PolicySpec("scripted")))
     record_episode(store, "a-episode", 20)
@@ -125,7 +125,7 @@ def test_totals_count_everything_and_average_what_was_played(store: TraceStore):
     assert store.episodes.totals(EpisodeFilter(seeds=(1,))).decisions == 20
 
 
-def test_a_run_knows_how_many_of_its_episodes_stand_where(store: TraceStore):
+def test_a_run_counts_its_episodes_by_status(store: TraceStore):
     run = make_run("run-1", ["a-episode", "b-episode", "c-episode"])
     store.runs.create(run)
     store.runs.create(make_run("run-2", ["d-episode"], minutes=1))
@@ -168,7 +168,7 @@ def test_an_episode_is_found_by_the_beginning_of_its_id(store: TraceStore):
 
 
 @pytest.mark.parametrize("unknown", ["", "x" * 5000, "nothing-like-it", "'; DROP TABLE episodes; --"])
-def test_an_unknown_episode_is_said_to_be_unknown(store: TraceStore, unknown: str):
+def test_an_unknown_episode_is_reported(store: TraceStore, unknown: str):
     for ask in (
         store.episodes.get,
         store.episodes.decisions,
@@ -181,7 +181,7 @@ def test_an_unknown_episode_is_said_to_be_unknown(store: TraceStore, unknown: st
         assert len(str(caught.value)) < 300
 
 
-def test_a_decision_or_step_that_is_not_there_says_how_many_there_are(store: TraceStore):
+def test_an_unknown_decision_or_step_is_reported_with_their_number(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
     record_episode(store, "a-episode", 5)
     n_steps = store.episodes.get("a-episode").n_steps

@@ -106,17 +106,17 @@ def test_a_payload_of_a_newer_format_is_not_guessed_at():
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"null", b'{"v": 1}', b'{"v": "one"}', b"\xff\xfe", b"[" * 100_000])
-def test_text_that_is_no_payload_is_damage(text: bytes):
+def test_invalid_payload_text_is_corrupt(text: bytes):
     with pytest.raises(StoreCorrupt, match="Decision 3 is stored but cannot be read"):
         decode_payload(text, "Decision 3")
 
 
-def test_a_blob_with_a_wrong_byte_is_damage():
+def test_a_blob_with_a_wrong_byte_is_corrupt():
     blob = compress(b"some text that is long enough " * 20)
     for position in range(len(blob)):
-        damaged = blob[:position] + bytes([blob[position] ^ 0x55]) + blob[position + 1 :]
+        corrupt = blob[:position] + bytes([blob[position] ^ 0x55]) + blob[position + 1 :]
         try:
-            assert decompress(damaged, "A blob") == decompress(blob, "A blob")  # a bit that says nothing
+            assert decompress(corrupt, "A blob") == decompress(blob, "A blob")  # a bit that says nothing
         except StoreCorrupt as error:
             assert "A blob is stored but cannot be read" in str(error)
 

@@ -183,8 +183,8 @@ def test_a_file_may_be_called_anything_else(tmp_path: Path):
     assert (folder / "craftscope.db").is_file()
 
 
-def test_a_password_is_never_shown():
-    with socket.socket() as taken:  # bound but not listening: nobody answers there
+def test_passwords_are_never_shown():
+    with socket.socket() as taken:  # bound but not listening: nothing answers there
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         url = f"postgresql://tester:geheim@127.0.0.1:{port}/db?password=geheim&connect_timeout=2"
@@ -208,7 +208,7 @@ def test_a_wrong_password_or_database_is_said_without_the_password(postgres_url:
 
 def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StoreUnavailable, match=r"The data folder .*file/data cannot be made .* CRAFTSCOPE_DATA_DIR"):
+    with pytest.raises(StoreUnavailable, match=r"The data folder .*file/data cannot be created .* CRAFTSCOPE_DATA_DIR"):
         TraceStore.from_settings(settings(tmp_path / "file" / "data"))
 
 
@@ -281,14 +281,14 @@ def test_a_lock_that_another_program_keeps_is_said(sqlite_store: TraceStore, tmp
     sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
 
 
-# ------------------------------------------------------------------------------------- damaged files
+# ------------------------------------------------------------------------------------- corrupt files
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to look like one. " * 200, b"x"])
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes):
     file = tmp_path / "craftscope.db"
     file.write_bytes(content)
-    with pytest.raises(StoreCorrupt, match=r"craftscope.db is not a database.* Move the file away"):
+    with pytest.raises(StoreCorrupt, match=r"craftscope.db is not a database.* move the file away"):
         TraceStore.from_settings(settings(tmp_path))
     assert file.read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["craftscope.db"]
@@ -311,26 +311,24 @@ def test_the_database_of_another_program_is_left_alone(tmp_path: Path):
     assert file.read_bytes() == before
 
 
-def test_a_damaged_file_is_said_to_be_and_left_alone(tmp_path: Path):
+def test_a_corrupt_file_is_reported_and_not_changed(tmp_path: Path):
     with TraceStore.from_settings(settings(tmp_path)) as store:
         store.runs.create(make_run("run-1", ["a-episode"]))
         record_episode(store, "a-episode", 50)
     file = tmp_path / "craftscope.db"
     whole = file.read_bytes()
-    damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
-    file.write_bytes(damaged)
-    with pytest.raises(
-        StoreCorrupt, match=r"craftscope.db is damaged .* Put back a copy that is whole, but stop .* -wal and -shm"
-    ):
+    corrupt = whole[:4096] + b"\xa5" * (len(whole) - 4096)
+    file.write_bytes(corrupt)
+    with pytest.raises(StoreCorrupt, match=r"craftscope.db is corrupt .* Restore a backup: stop .* -wal and -shm"):
         with TraceStore.from_settings(settings(tmp_path)) as store:
             store.episodes.load("a-episode")
-    assert file.read_bytes()[4096:] == damaged[4096:]
+    assert file.read_bytes()[4096:] == corrupt[4096:]
     file.write_bytes(whole)
     with TraceStore.from_settings(settings(tmp_path)) as store:
         assert len(store.episodes.load("a-episode").decisions) == 50
 
 
-def test_a_damaged_decision_is_named_and_the_others_can_be_read(sqlite_store: TraceStore):
+def test_a_corrupt_decision_is_named_and_the_others_can_be_read(sqlite_store: TraceStore):
     sqlite_store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(sqlite_store, "a-episode", 5)
     with sqlite_store._database.writing() as connection:
@@ -351,7 +349,7 @@ def test_a_backup_taken_with_all_its_files_opens(tmp_path: Path, sqlite_store: T
         assert store.episodes.get("a-episode").id == "a-episode"
 
 
-def test_mistakes_of_the_program_are_not_dressed_up(sqlite_store: TraceStore):
+def test_programming_errors_pass_unchanged(sqlite_store: TraceStore):
     database: Database = sqlite_store._database
     with pytest.raises(Exception, match="syntax error") as caught, database.reading() as connection:
         connection.exec_driver_sql("SELEC * FROM runs")

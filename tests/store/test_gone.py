@@ -83,7 +83,7 @@ def test_reads_and_writes_say_that_the_file_is_gone(file: Path, happens: Callabl
 def test_no_new_file_is_made_in_the_place_of_one_that_is_gone(file: Path, happens: Callable[[Path], None]):
     with TraceStore(f"sqlite:///{file}") as store:
         happens(file)
-        store._database.engine.dispose()  # the next connection would open the name anew
+        store._database.engine.dispose()  # the next connection would open the name again
         for attempt in (store.episodes.is_empty, lambda: store.runs.create(make_run("run-1", ["a-episode"]))):
             with pytest.raises(StoreGone):
                 attempt()
@@ -141,7 +141,7 @@ def test_closing_a_store_whose_file_was_replaced_leaves_the_new_one_whole(file: 
         assert {row.id for row in other.episodes.page().rows} == {"other-episode", "another-episode"}
 
 
-def test_opening_anew_makes_a_new_file(file: Path):
+def test_opening_again_creates_a_new_file(file: Path):
     with TraceStore(f"sqlite:///{file}") as store:
         store.runs.create(make_run("run-1", ["a-episode"]))
         removed(file)

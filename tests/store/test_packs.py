@@ -7,7 +7,7 @@ import pytest
 from core.errors import StoreCorrupt
 from core.facts import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, EpisodeFacts, FactsWriter
 from core.store import TraceStore
-from core.store.blobs import compress, decompress
+from core.store.blobs import compress
 from core.store.packs import pack, unpack
 from core.store.tables import episode_packs
 from core.types import StateFacts
@@ -53,7 +53,7 @@ def test_an_episode_without_decisions_has_no_rows():
     assert (facts.n_decisions, rows(facts)) == (0, [])
 
 
-def test_what_was_packed_at_the_end_equals_what_is_made_from_the_decisions(store: TraceStore):
+def test_stored_facts_equal_facts_rebuilt_from_the_decisions(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode"]))
     record_episode(store, "a-episode", 25)
     packed = store.rewards.facts("a-episode")
@@ -68,7 +68,7 @@ def test_what_was_packed_at_the_end_equals_what_is_made_from_the_decisions(store
 
 
 @pytest.mark.parametrize("keep", [0, 3, 30])
-def test_a_pack_that_was_cut_off_is_damage(keep: int):
+def test_a_truncated_pack_is_corrupt(keep: int):
     writer = FactsWriter()
     writer.add(StateFacts(), StateFacts(inventory={"wood": 1}), [])
     with pytest.raises(StoreCorrupt, match="The facts is stored|The facts .*cannot be read"):
@@ -107,10 +107,3 @@ def test_what_the_components_paid_stands_beside_the_changes(store: TraceStore):
     for key, values in paid.items():
         assert totals[key].value == pytest.approx(sum(values))
         assert totals[key].decisions == len(values)
-
-
-def test_bytes_that_follow_after_a_pack_are_damage():
-    writer = FactsWriter()
-    writer.add(StateFacts(), StateFacts(inventory={"wood": 1}), [])
-    with pytest.raises(StoreCorrupt, match="1 bytes follow after its end"):
-        unpack(compress(decompress(pack(writer.facts()), "The facts") + b"x"), "The facts")

@@ -123,7 +123,7 @@ def test_stopping_needs_something_to_stop(store: TraceStore):
         store.queue.request_stop()
 
 
-def test_an_episode_without_a_sign_of_life_is_interrupted_and_keeps_what_it_had(store: TraceStore):
+def test_an_episode_without_heartbeat_is_interrupted_and_keeps_its_decisions(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
     store.queue.claim_next(worker="process 12 on test")
     recorder = store.recorder("a-episode")

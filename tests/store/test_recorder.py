@@ -216,7 +216,7 @@ def test_two_recorders_of_one_episode_cannot_mix(store: TraceStore):
     first, second = store.recorder("episode-1"), store.recorder("episode-1")
     first.start(START, initial)
     first.record(decisions[0])
-    with pytest.raises(StoreError, match="something else records it too"):
+    with pytest.raises(StoreError, match="another recorder writes it too"):
         second.record(decisions[0])
     first.record(decisions[1])
     assert without_store_ms(store.episodes.load("episode-1").decisions) == decisions[:2]
@@ -227,7 +227,7 @@ def test_two_recorders_of_one_episode_cannot_both_start_it(store: TraceStore):
     initial, _ = make_decisions(1)
     first, second = store.recorder("episode-1"), store.recorder("episode-1")
     first.start(START, initial)
-    with pytest.raises(StoreError, match="was started already: something else records it too"):
+    with pytest.raises(StoreError, match="was started already: another recorder writes it too"):
         second.start(START + timedelta(hours=1), initial)
     assert store.episodes.get("episode-1").started_at == START
 

@@ -121,9 +121,9 @@ def test_a_return_that_is_no_finite_number_is_refused_with_its_episode(store: Tr
 @pytest.mark.parametrize("value", [math.nan, math.inf, None])
 def test_a_configuration_that_could_not_be_read_again_is_not_saved(store: TraceStore, value: Any):
     broken = RewardConfig("per_achievement", weights={"collect_wood": value})
-    with pytest.raises(InvalidInput, match="cannot be kept"):
+    with pytest.raises(InvalidInput, match="cannot be stored"):
         store.rewards.save("broken", broken)
-    with pytest.raises(InvalidInput, match="cannot be kept"):
+    with pytest.raises(InvalidInput, match="cannot be stored"):
         store.rewards.save_scorings(broken, {})
     assert store.rewards.saved() == Listing(())
 

@@ -15,7 +15,7 @@ from tests.support.records import START, make_decisions, make_run, record_episod
 
 @contextmanager
 def statements(store: TraceStore) -> Iterator[list[str]]:
-    """Every SELECT that is sent meanwhile."""
+    """The SELECT statements sent in the block."""
     sent: list[str] = []
 
     def note(connection, cursor, statement: str, *_: object) -> None:
@@ -40,14 +40,14 @@ def test_each_episode_has_its_own_sums(store: TraceStore):
         assert spent[episode_id].tokens == sum((call.tokens_in or 0) + (call.tokens_out or 0) for call in asked)
 
 
-def test_one_that_asked_nothing_has_spent_nothing_and_its_cost_is_not_known(store: TraceStore):
+def test_without_model_calls_tokens_and_cost_are_unknown(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "waiting"]))
     record_episode(store, "episode-1", 1)  # its only decision asked no model
     assert store.episodes.spent(["episode-1", "waiting"]) == {"episode-1": Spent(), "waiting": Spent()}
     assert Spent().tokens is None
 
 
-def test_what_is_not_stored_is_left_out(store: TraceStore):
+def test_unknown_ids_are_left_out(store: TraceStore):
     assert store.episodes.spent(["nothing-like-it"]) == {}
     assert store.episodes.spent([]) == {}
 

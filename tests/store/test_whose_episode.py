@@ -91,7 +91,7 @@ def test_an_episode_that_another_worker_has_by_now_is_not_touched(
     recorder = started(store, "run-1", "episode-1")
     given_to(store, "worker-2")
     before = everything(store)
-    with pytest.raises(StoreError, match=r"Episode episode-1 belongs to another worker by now \('worker-2'\)"):
+    with pytest.raises(StoreError, match=r"Episode episode-1 belongs to another worker now \('worker-2'\)"):
         write(recorder)
     assert everything(store) == before
     store.recorder("episode-1").finish(OUTCOME)

@@ -23,18 +23,18 @@ def some(store: TraceStore) -> TraceStore:
     return store
 
 
-def test_they_are_counted_by_policy(some: TraceStore):
+def test_episodes_without_decisions_are_counted_by_policy(some: TraceStore):
     assert some.rewards.played_ids() == ("played",)
     assert some.rewards.without_decision() == {"random": 2, "scripted": 1}
 
 
-def test_only_those_are_counted_that_pass_the_filter(some: TraceStore):
+def test_the_filter_applies_to_episodes_without_decisions(some: TraceStore):
     assert some.rewards.without_decision(EpisodeFilter(run_id="run-2")) == {"scripted": 1}
     assert some.rewards.without_decision(EpisodeFilter(seeds=(1,))) == {"random": 1}
     assert some.rewards.without_decision(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,))) == {}
 
 
-def test_where_everyone_decided_something_nobody_is_counted(store: TraceStore):
+def test_policies_whose_episodes_all_have_decisions_are_absent(store: TraceStore):
     store.runs.create(make_run("run-1", ["played"]))
     record_episode(store, "played", 3)
     assert store.rewards.without_decision() == {}
