@@ -269,7 +269,7 @@ def test_the_form_keeps_its_values_when_the_user_comes_back(stored: TraceStore):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("seven", "seven"), ("9-0", "backwards"), ("0-2147483647", "2,147,483,648"), ("-1", "-1")],
+    [("seven", "seven"), ("9-0", "reversed"), ("0-2147483647", "Too many seeds"), ("-1", "-1")],
 )
 def test_invalid_seeds_are_reported_and_block_the_launch(stored: TraceStore, text: str, said: str):
     at = opened()
@@ -421,7 +421,7 @@ def test_the_next_seeds_are_shown_on_demand(stored: TraceStore):
 def test_too_many_seeds_to_show_is_an_error(stored: TraceStore):
     at = opened()
     checked(at.text_input(key="launch_shown").set_value("0-5000").run())
-    assert any("5,001" in error for error in errors(at))
+    assert any("Too many seeds" in error for error in errors(at))
 
 
 def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):

@@ -86,8 +86,8 @@ def test_it_can_be_cached_by_streamlit(packed: bytes) -> None:
     assert pickle.loads(pickle.dumps(data)) == data
 
 
-def test_damaged_scenes_are_refused_with_a_sentence(packed: bytes) -> None:
-    with pytest.raises(InvalidInput, match="damaged"):
+def test_corrupt_scenes_are_refused(packed: bytes) -> None:
+    with pytest.raises(InvalidInput, match="corrupt"):
         build_player_data(packed[:-1], STEPS, [], [])
 
 
