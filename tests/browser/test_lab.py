@@ -123,7 +123,7 @@ def test_a_name_that_is_taken_is_said_where_it_was_given(open_page: OpenPage, pa
     page.get_by_role("button", name="Save…").click(timeout=WAIT_MS)
     popover = page.get_by_test_id("stPopoverBody")
     popover.get_by_role("button", name="Save", exact=True).click()
-    expect(popover.get_by_text(re.compile("^It was not saved"))).to_be_visible(timeout=WAIT_MS)
+    expect(popover.get_by_text(re.compile("^Not saved"))).to_be_visible(timeout=WAIT_MS)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Import…").click()
     popover.locator("input[type=file]").set_input_files(
@@ -272,7 +272,7 @@ def test_the_chosen_list_of_pairs_is_there_again_after_it_was_away(open_page: Op
     _pay_nothing_for_drinking(page)
     swapped = page.get_by_role("radio", name=re.compile("^Swap their order"))
     against = page.get_by_role("radio", name=re.compile("^Fewer achievements, higher return"))
-    none_pays_more = page.get_by_text("Of 1 pair in the same world none pays more to the one with fewer achievements.")
+    none_pays_more = page.get_by_text("Of 1 pair in the same world, none pay more for fewer achievements.")
     page.get_by_text(re.compile("^Fewer achievements, higher return")).click()
     expect(none_pays_more).to_be_visible(timeout=WAIT_MS)
     settle(page)

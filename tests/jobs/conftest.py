@@ -9,9 +9,9 @@ import pytest
 
 from core import jobs
 from core.settings import Settings
-from core.slots import Slot, known_slot_paths
+from core.slots import known_slot_paths
 from core.store import TraceStore
-from tests.support.launches import wait_for
+from tests.support.launches import is_free, wait_for
 
 
 @pytest.fixture
@@ -26,10 +26,3 @@ def store(settings: Settings) -> Iterator[TraceStore]:
         for run in store.runs.newest(limit=1_000).rows:
             jobs.stop(store, run_id=run.id)
         wait_for("every worker's end", lambda: all(map(is_free, known_slot_paths(settings))))
-
-
-def is_free(path: Path) -> bool:
-    slot = Slot.take(path)
-    if slot is not None:
-        slot.close()
-    return slot is not None

@@ -14,7 +14,7 @@ from streamlit.components.v2 import manifest_scanner
 
 from core.env.rules import ENGINE_VERSION
 from core.rollout import run_rollout
-from core.settings import load_settings
+from core.settings import Settings, load_settings
 from core.store import TraceStore
 from core.types import (
     EpisodeSpec,
@@ -25,6 +25,7 @@ from core.types import (
     Run,
 )
 from tests.support import ROOT
+from tests.support.launches import kill_workers
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,6 +47,7 @@ def data_dir(tmp_path: Path, sqlite_tables: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "data").mkdir()
     shutil.copy(sqlite_tables, tmp_path / "data" / "craftscope.db")
     yield tmp_path / "data"
+    kill_workers(Settings(data_dir=tmp_path / "data", db_url=None, max_workers=1))
     st.cache_resource.clear()
     st.cache_data.clear()
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TypeVar
 
 from core.settings import Settings
-from core.slots import known_slot_paths, read_record
+from core.slots import Slot, known_slot_paths, read_record
 from core.store import EpisodeSummary, TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, Run
 
@@ -97,3 +100,21 @@ def none_left(process_ids: Iterable[int]) -> bool:
             continue
         return False
     return True
+
+
+def is_free(slot_path: Path) -> bool:
+    slot = Slot.take(slot_path)
+    if slot is not None:
+        slot.close()
+    return slot is not None
+
+
+def kill_workers(settings: Settings) -> None:
+    """Kill the workers of a data folder, which else play on beside the tests that follow."""
+    for path in known_slot_paths(settings):
+        while not is_free(path):
+            worker = read_record(path).worker
+            if worker:  # empty until a worker has started
+                with suppress(ProcessLookupError):
+                    os.kill(int(worker.split()[1]), signal.SIGKILL)
+            time.sleep(0.05)
