@@ -21,7 +21,7 @@ from pages.components.shared.export_files import (
     DOWNLOAD_FAILED,
     episodes_zip,
     in_a_file_name,
-    look_whether_they_are_there,
+    report_missing,
 )
 from pages.components.shared.router import inside_the_dashboard
 from pages.components.shared.state import store
@@ -197,7 +197,7 @@ def _show_download(ids: list[str]) -> None:
         file_name=f"craftscope-{in_a_file_name(short_id(only))}.json" if only else "craftscope-episodes.zip",
         mime="application/json" if only else "application/zip",
         help=None if only else "A zip file with one JSON file per episode",
-        on_click=look_whether_they_are_there,
+        on_click=report_missing,
         args=(ids,),
         key="download_episode" if only else "download_episodes",
     )

@@ -251,7 +251,7 @@ def test_a_download_of_an_episode_that_is_gone_is_a_sentence(
     expect(download).to_be_visible(timeout=WAIT_MS)
     stored.episodes.delete([row.id])
     download.click()
-    expect(page.get_by_text("has been deleted meanwhile")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Not in the download, because deleted")).to_be_visible(timeout=WAIT_MS)
 
 
 def _tick_the_first(table: Locator) -> None:

@@ -74,7 +74,7 @@ def test_what_is_saved_is_what_the_table_says(lab: Page, pair_dashboard: Dashboa
     settle(lab)
     lab.keyboard.press("Escape")
     expect(popover).to_be_hidden()
-    lab.get_by_text("Rewards to try").click()  # the first click after it closes it for good
+    lab.get_by_text("Reward configuration", exact=True).first.click()  # the first click after it closes it for good
     edit(lab, "lab-panel", row=COAL, text="7")
     lab.wait_for_timeout(gap_ms)
     lab.get_by_role("button", name="Save…").click()

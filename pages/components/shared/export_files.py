@@ -37,7 +37,7 @@ def examples_file(store: TraceStore, wanted: SftFilter) -> bytes:
 
 
 def episodes_zip(store: TraceStore, ids: Sequence[str]) -> bytes:
-    """A document for each episode; those that were deleted meanwhile are left out."""
+    """A document for each episode; deleted ones are left out."""
 
     def write(file: IO[bytes]) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
@@ -64,8 +64,8 @@ def in_a_file_name(text: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in text[:64])
 
 
-def look_whether_they_are_there(ids: Iterable[str]) -> None:
-    """From a download's callback: one that fails says nothing in the browser, so the page does."""
+def report_missing(ids: Iterable[str]) -> None:
+    """For a download's callback: the browser does not report what is missing, so the page does."""
     try:
         gone = [id_ for id_ in ids if not _is_stored(id_)]
     except StoreError as error:
@@ -73,8 +73,7 @@ def look_whether_they_are_there(ids: Iterable[str]) -> None:
         return
     if gone:
         names = ", ".join(short_id(id_) for id_ in gone)
-        have, them = ("has", "it is") if len(gone) == 1 else ("have", "they are")
-        st.session_state[DOWNLOAD_FAILED] = f"{names} {have} been deleted meanwhile, so {them} not in the download."
+        st.session_state[DOWNLOAD_FAILED] = f"Not in the download, because deleted: {names}."
 
 
 def _is_stored(episode_id: str) -> bool:
