@@ -17,7 +17,7 @@ from core.policies.tools.errors import ADVICE
 
 DATA = Path(__file__).parent.parent / "data"
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))
-KINDS = {*ADVICE, "bad_arguments", "unknown_tool", "unknown_action"}
+KINDS = {*ADVICE, "bad_arguments", "unknown_tool", "unknown_action", "special_tokens"}
 CALL = '{"name": "interact", "arguments": {"actions": ["move_up", "jump", "do"]}}'
 TEXTS = [
     f"<tool_call>{CALL}</tool_call>",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.policies.tools import ParsedResponse, parse_response
+from tests.support.model.answers import answered, call
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -216,7 +217,8 @@ def test_newer_dialects_errors_and_streams_are_read(case: dict[str, Any]):
 @by_family
 def test_two_calls_are_executed_in_order(opening: str, closing: str, calls: str):
     thought = f"{opening}It is day.{closing}"
-    assert read(thought + calls).actions == ("move_up", "do")
+    answer = read(thought + calls)
+    assert (answer.actions, answer.warning) == (("move_up", "do"), None)
 
 
 @by_family
@@ -230,6 +232,42 @@ def test_calls_in_thinking_are_drafts(opening: str, closing: str, calls: str):
 def test_a_cut_second_call_leaves_the_first(opening: str, closing: str, calls: str):
     cut = read(f"{opening}It is day.{closing}" + calls[: calls.rindex("do") + 1], "length")
     assert (cut.actions, cut.warning) == (("move_up",), "truncated")
+
+
+@pytest.mark.parametrize(
+    "leftover",
+    [
+        "<|reserved_12|>",
+        "<|tool_call_begin|>???<|tool_call_end|>",
+        "<tool_call>I will wait.</tool_call>",
+        "<｜tool▁call▁begin｜>",
+        "<｜DSML｜invoke></｜DSML｜invoke>",
+    ],
+)
+@by_family
+def test_marks_that_are_left_over_beside_an_executed_call_are_a_warning(
+    opening: str, closing: str, calls: str, leftover: str
+):
+    answer = read(f"{opening}It is day.{closing}{calls} {leftover} is odd.")
+    assert (answer.actions, answer.warning) == (("move_up", "do"), "special_tokens")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "arguments", "warning"),
+    [
+        ("I eat.", "interact", A, None),
+        ("I eat.<|im_end|>", "interact", A, "special_tokens"),
+        (f'<tool_call>{{"name": "interact", "arguments": {B}}}</tool_call>', "interact", A, "special_tokens"),
+        ("", "interact", A + "</tool_call><|im_end|>", None),
+        ("", "interact", A + "<|reserved_12|>", "special_tokens"),
+        ("", "interact<|channel|>commentary", A, "special_tokens"),
+    ],
+)
+def test_special_tokens_beside_a_call_of_the_server_are_a_warning(
+    content: str, name: str, arguments: str, warning: str | None
+):
+    answer = answered(content, tool_calls=[call(arguments, name)])
+    assert (answer.actions, answer.warning) == (("move_up",), warning)
 
 
 def test_a_harmony_call_in_the_analysis_channel_is_executed_only_if_nothing_follows():

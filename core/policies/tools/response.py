@@ -15,7 +15,7 @@ from core.policies.tools.arguments import UNREADABLE, RawCall, json_text, native
 from core.policies.tools.errors import ADVICE, Failure, described, error_in, failure_of
 from core.policies.tools.schema import TOOL_NAME
 from core.policies.tools.stream import CUT_STREAM, events, joined
-from core.policies.tools.text_formats import find_calls, find_final_calls, split_thinking
+from core.policies.tools.text_formats import find_calls, find_final_calls, has_call_marks, has_leftovers, split_thinking
 from core.policies.tools.untrusted import as_count, as_dict, as_list, is_dict, is_list, name_of, str_of
 from core.text import cut, storable
 from core.types import ModelCall, PolicyReply, ToolCall
@@ -48,7 +48,7 @@ class ParsedResponse:
     """A server's answer as read. `error_kind` is None exactly if there are actions to execute.
 
     warning: the actions are executed, but something else was wrong: `truncated`, `content_filter`, `tool_use_failed`,
-        or the error kind of another call.
+        the error kind of another call, or `special_tokens`: marks of calls or tokens that were not read.
     error_detail: what is wrong and what to do, in a sentence or two.
     retry_after_s: seconds to wait, if the server said so.
     content: the assistant's text without its thinking. reasoning: its thinking, from any field or from the text.
@@ -189,7 +189,7 @@ def _completion(
         failure = Failure("truncated", f"{advice} {reply.error_detail}")
     return ParsedResponse(
         tool_calls=reply.tool_calls,
-        warning=None if failure.kind else "content_filter" if filtered else reply.warning,
+        warning=None if failure.kind else "content_filter" if filtered else reply.warning or read.warning,
         error_kind=failure.kind or None,
         error_detail=cut(failure.detail, _MAX_DETAIL),
         content=read.content,
@@ -217,7 +217,7 @@ def _failed_generation(
     text = error.get("failed_generation")
     if text is None and (said := _UNPARSED.search(name_of(error.get("message")))):
         text = split_thinking(said["text"]).visible
-    calls = find_calls(text, offered) if isinstance(text, str) else []
+    calls = find_calls(text, offered).calls if isinstance(text, str) else []
     reply = read_tool_calls(calls, offered=offered, max_actions=max_actions)
     if reply.error_kind or reply.warning:
         return None
@@ -277,12 +277,14 @@ _MAX_DEPTH = 5
 
 
 class Message(NamedTuple):
-    """A message as read. `content` is its text without thinking, but with any calls in it."""
+    """A message as read. `content` is its text without thinking, but with any calls in it. `warning`: `special_tokens`
+    if marks of calls or tokens are left that were not read."""
 
     content: str
     reasoning: str
     refusal: str
     calls: list[RawCall]
+    warning: str | None
 
 
 def read_message(message: dict[str, Any], finish_reason: str, offered: Sequence[str]) -> Message:
@@ -298,12 +300,20 @@ def read_message(message: dict[str, Any], finish_reason: str, offered: Sequence[
     reasoning = reasoning or _text(message.get("reasoning_details")) or _text(_of_type(parts, "thinking", "reasoning"))
     refusal = _text(message.get("refusal")) or _text([part.get("refusal") for part in _of_type(parts, "refusal")])
     calls = _native_calls(message, parts)
+    leftovers = bool(calls) and (has_call_marks(visible, offered) or any(_has_token(call) for call in calls))
     if not calls and not refusal.strip():
-        calls = find_calls(visible, offered)
+        calls, leftovers = find_calls(visible, offered)
         if not calls and not written.strip() and finish_reason in FINISHED:
             calls = find_final_calls(reasoning, offered)
     thoughts = "\n".join(text.strip() for text in (reasoning, thinking) if text.strip())
-    return Message(storable(visible.strip()), storable(thoughts), storable(refusal.strip()), calls)
+    warning = "special_tokens" if leftovers else None
+    return Message(storable(visible.strip()), storable(thoughts), storable(refusal.strip()), calls, warning)
+
+
+def _has_token(call: RawCall) -> bool:
+    """Whether a server left special tokens in a call's name, or unknown ones after its arguments."""
+    after = call.arguments.rpartition("}")[2] if isinstance(call.arguments, str) else ""
+    return "<|" in call.name or has_leftovers(after)
 
 
 def _native_calls(message: dict[str, Any], parts: list[Any]) -> list[RawCall]:

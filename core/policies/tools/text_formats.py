@@ -133,6 +133,14 @@ _SPELLINGS = tuple(
         (r"<\|close\|>call<\|sep\|>", "</invoke>"),
     )
 )
+_SPECIAL_TOKEN = re.compile(r"<[|｜]([^<>|｜\s]{1,40})[|｜]>")
+# Words of the tokens that begin and end turns, channels and calls. They may stand around a call that was read.
+_STRUCTURE = re.compile(
+    r"/?(?:(?:begin|start|end|close|open|eot|eom|endof|of|turn|text|sentence|id|header|im|return|call|calls|channel|message"
+    r"|constrain|content|assistant|model|invoke|tool|tools|section|prefix|suffix|argument|args|name|sep|action|plugin|python"
+    r"|json|inner|function|dsml|gcml)(?:[_▁:]|\Z))+",
+    re.IGNORECASE,
+)
 _MAX_FOUND = 1_000
 
 
@@ -144,11 +152,27 @@ class FoundCall(NamedTuple):
     end: int
 
 
-def find_calls(text: str, offered: Sequence[str]) -> list[RawCall]:
+class FoundCalls(NamedTuple):
+    """The calls of a text. `has_leftovers`: it also holds a mark whose call could not be read, or an unknown token."""
+
+    calls: list[RawCall]
+    has_leftovers: bool
+
+
+def find_calls(text: str, offered: Sequence[str]) -> FoundCalls:
     """The calls in an answer's text, in order. The last one may be cut off. Pass the text without its thinking."""
     text = _common_spelling(text)
-    marked = _find_marked(text, offered)
-    return [found.call for found in marked] if marked else find_bare_calls(text, offered)
+    marked, unread = _find_marked(text, offered)
+    if not marked:
+        return FoundCalls(find_bare_calls(text, offered), unread or has_leftovers(text))
+    starts, ends = [found.start for found in marked], [found.end for found in marked]
+    outside = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+    return FoundCalls([found.call for found in marked], unread or any(has_leftovers(piece) for piece in outside))
+
+
+def has_call_marks(text: str, offered: Sequence[str]) -> bool:
+    """Whether a text holds a special token or the opening mark of a call."""
+    return bool(_SPECIAL_TOKEN.search(text) or _marks(tuple(offered)).search(_common_spelling(text)))
 
 
 def find_final_calls(thinking: str, offered: Sequence[str]) -> list[RawCall]:
@@ -157,7 +181,7 @@ def find_final_calls(thinking: str, offered: Sequence[str]) -> list[RawCall]:
     Qwen3 puts real calls there and stops, and the server then shows reasoning only (vllm-project/vllm#39056).
     """
     thinking = _common_spelling(thinking)
-    found = _find_marked(thinking, offered)
+    found, _ = _find_marked(thinking, offered)
     first = max(len(found) - 1, 0)
     while first > 0 and not re.sub(r"<[^<>]*>|\s", "", thinking[found[first - 1].end : found[first].start]):
         first -= 1
@@ -172,19 +196,26 @@ def _common_spelling(text: str) -> str:
     return text
 
 
-def _find_marked(text: str, offered: Sequence[str]) -> list[FoundCall]:
+def has_leftovers(text: str) -> bool:
+    """Whether a text without its calls holds an unknown special token, or a call without a name (DeepSeek V3.2)."""
+    return "<invoke>" in text or any(not _STRUCTURE.fullmatch(token[1]) for token in _SPECIAL_TOKEN.finditer(text))
+
+
+def _find_marked(text: str, offered: Sequence[str]) -> tuple[list[FoundCall], bool]:
+    """The calls with marks, and whether there is a mark without a call that is not the start of a group of calls."""
     marks = _marks(tuple(offered))
     found: list[FoundCall] = []
-    position = 0
+    position, unread = 0, False
     while len(found) < _MAX_FOUND and (mark := marks.search(text, position)):
         if mark["name"] or mark["tag"]:
             calls, position = read_xml(text, mark)
         else:
             calls, position = read_payload(text, mark.end(), offered)
         found += [FoundCall(call, mark.start(), position) for call in calls]
+        unread = unread or not (calls or marks.match(text, _end(_NOISE, text, position)))
         if calls and calls[-1].cut:
             break
-    return found
+    return found, unread
 
 
 @lru_cache(maxsize=16)

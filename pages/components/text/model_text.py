@@ -35,6 +35,7 @@ _KINDS = {
     "quota_exhausted": "quota used up",
     "out_of_time": "the episode's time was over",
     "stopped": "stopped",
+    "special_tokens": "special tokens or marks of a call are left in the answer",
 }
 
 
