@@ -168,7 +168,7 @@ def test_a_user_who_may_only_read_is_opened_read_only(postgres_url: str):
             connection.execute(text(statement))
     with TraceStore(postgres_url.replace("tester:", f"{schema}_reader:")) as store:
         assert store.read_only
-        assert "this user's rights" in store.read_only_reason
+        assert "the user's rights" in store.read_only_reason
         assert len(store.episodes.load("a-episode").decisions) == 3
         assert_refuses_to_write(store)
     with engine.begin() as connection:
