@@ -209,12 +209,12 @@ def test_lines_are_read_as_bytes_or_text_and_empty_ones_are_passed_over(store: T
 @pytest.mark.parametrize(
     ("line", "says_"),
     [
-        ("{", "Line 2 is not one of an SFT export"),
-        (b"\xff", "Line 2 is not one of an SFT export"),
-        ("[" * 100_000, "Line 2 is not one of an SFT export"),
+        ("{", "Line 2 is not of an SFT export"),
+        (b"\xff", "Line 2 is not of an SFT export"),
+        ("[" * 100_000, "Line 2 is not of an SFT export"),
         ("[]", "Line 2 is of the format None"),
         ('{"format": "craftscope-sft-2"}', "'craftscope-sft-2'; 'craftscope-sft-1' can be read"),
-        ('{"format": "craftscope-sft-1"}', "Line 2 is not one of an SFT export"),
+        ('{"format": "craftscope-sft-1"}', "Line 2 is not of an SFT export"),
     ],
 )
 def test_a_line_of_another_kind_is_not_read(line: bytes | str, says_: str) -> None:
