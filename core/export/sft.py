@@ -49,7 +49,7 @@ import msgspec
 from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.policies.llm.prompt import default_system_prompt
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, read_tool_call, tool_schema
-from core.policies.tools.untrusted import as_dict, as_list, is_dict
+from core.policies.tools.values import as_dict, as_list, is_dict
 from core.store import EpisodeFilter, EpisodeSummary, Exchange, ExchangeFilter, TraceStore
 from core.store.blobs import to_json
 from core.types import ToolCall

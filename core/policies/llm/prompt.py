@@ -15,7 +15,7 @@ from typing import Any
 from core.env.observation import Observation, as_text
 from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, MAKE, MAX_ITEM, PLACE, VITALS, WALKABLE
 from core.policies.tools import TOOL_NAME, assistant_message
-from core.policies.tools.untrusted import as_dict, as_list
+from core.policies.tools.values import as_dict, as_list
 from core.text import join
 from core.types import Decision, ToolCall
 

@@ -4,19 +4,19 @@ Kinds of error: `tool_use_failed`, `quota_exhausted`, `rate_limited`, `context_o
 `model_not_found`, `not_found`, `timeout`, `connection`, `provider_error`.
 
 The patterns are codes, types and phrases of messages in lower case, collected from OpenAI, Azure, Groq, OpenRouter,
-Gemini, DeepSeek, Mistral, Anthropic's compatible endpoint, vLLM, SGLang, llama.cpp, Ollama, LM Studio and
-text-generation-inference.
+Gemini, DeepSeek, Mistral, Anthropic's compatible endpoint, z.ai, MiniMax, xAI, DashScope, Moonshot, Copilot, vLLM,
+SGLang, llama.cpp, Ollama, LM Studio and text-generation-inference.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-from core.policies.tools.arguments import UNREADABLE, read_literal
-from core.policies.tools.untrusted import as_dict, as_list, as_seconds, is_list, key_of, name_of, str_of
+from core.policies.tools.values import as_dict, as_list, as_text, is_list, key_of, read_literal
 from core.text import cut
 
 
@@ -31,7 +31,11 @@ _TOOL_USE_FAILED = _any(
     "tool call validation failed",
     "failed to parse input at pos",  # llama.cpp's parser, on the model's own text (ggml-org/llama.cpp#23838)
     "malformed_function_call",  # Gemini (googleapis/python-genai#1836)
-    "error parsing tool call",  # Ollama sends 500 when its parser fails on the model's own text (ollama/ollama#17638)
+    # Ollama's parsers, on the model's own text (ollama/ollama#17638, #14492, #14834, continuedev/continue#10896)
+    "error parsing tool call",
+    "failed to parse json: (?:unexpected end|invalid character)",
+    "xml syntax error on line",
+    "expected element type <",
 )
 _QUOTA_CODE = _any(
     "insufficient_(?:quota|balance|funds|credits?)",
@@ -39,6 +43,8 @@ _QUOTA_CODE = _any(
     "quota_(?:exceeded|exhausted)",
     "payment_required",
     "credits?_exhausted",
+    "exceeded_current_quota",  # Moonshot
+    "arrearage",  # DashScope
     r"^1113\b",  # z.ai and Zhipu: no balance
 )
 _QUOTA = _any(
@@ -58,6 +64,10 @@ _QUOTA = _any(
 )
 _RATE_LIMIT = _any("rate_?limit", "rate limit", "resource_exhausted", "too many requests", r"^1302\b")
 _THROTTLED = _any("please wait", "slow down", "too many requests", "rate_limit", "rate limit (?:reached|exceeded)")
+_CONTEXT_CODE = _any(
+    "model_max_prompt_tokens_exceeded",  # Copilot
+    r"^1261\b",  # z.ai and Zhipu
+)
 _CONTEXT = _any(
     "context_length_exceeded",
     "context_window_exceeded",
@@ -66,7 +76,6 @@ _CONTEXT = _any(
     "context (?:length|size|window|limit) (?:is |was )?exceeded",
     r"exceeds? (?:the )?(?:\w{1,20} )?context",
     "context (?:the )?overflows",  # LM Studio
-    "model_max_prompt_tokens_exceeded",  # Copilot
     r"exceeds the limit of \d",
     "range of input length",  # DashScope
     "exceeded model token limit",  # Moonshot
@@ -109,6 +118,7 @@ _MODEL = _any(
     r"model_not_(?:found|available)",
     "model_decommissioned",
     "invalid_model",
+    "model_not_supported",  # Copilot
     "unknown[_ ]model",
     "deploymentnotfound",
     "deployment for this resource does not exist",
@@ -125,7 +135,7 @@ _MODEL = _any(
     "no models? loaded",
 )
 _NOT_FOUND = _any("not_?found")
-_NO_TOOLS = _any("no endpoints found that support tool use")  # OpenRouter, status 404
+_UNSUPPORTED = _any("no endpoints found that support")  # OpenRouter's 404 for tools or pictures
 _BAD_REQUEST = _any("invalid_request", "context_length", "bad_?request", "invalid_argument")
 _TIMEOUT = _any("timeout", "timed out", "deadline[_ ]exceeded")
 
@@ -140,7 +150,7 @@ _SECRET = re.compile(  # what looks like a key, whole or with stars in it
 
 ADVICE = {
     "auth": "The server does not accept the API key, or the key may not do this: check the key for this endpoint.",
-    "connection": "The server could not be reached: check the address, and that the server runs.",
+    "connection": "The server could not be reached: check the base URL, and that the server runs.",
     "content_filter": "The provider's content filter stopped the answer: change the prompt or use another model.",
     "context_overflow": "The request is longer than the model's context: shorten the history, the prompt or the limit "
     "of tokens for an answer, or serve the model with a larger context.",
@@ -148,9 +158,9 @@ ADVICE = {
     "invalid_body": "The server did not send a chat completion: check that the base URL ends where the API begins "
     "(often /v1), and that no proxy is in between.",
     "model_not_found": "The server does not have this model, or the key may not use it: check the model's name.",
-    "no_tool_call": "The answer holds no tool call: the model may not be able to call tools, or the server needs a "
+    "no_tool_call": "The answer contains no tool call: the model may not be able to call tools, or the server needs a "
     "tool-call parser for it.",
-    "not_found": "There is no such address on the server: check the base URL (often it has to end in /v1).",
+    "not_found": "The server has no such URL: check the base URL (often it has to end in /v1).",
     "provider_error": "The server failed: ask again, or look at the server's log.",
     "quota_exhausted": "The account's quota or credit is used up: waiting does not help, check plan and billing.",
     "rate_limited": "Too many requests or tokens for now: wait, or play with fewer episodes at once.",
@@ -194,18 +204,19 @@ def error_in(body: Any) -> dict[str, Any]:
     if as_dict(error):
         return as_dict(error)
     if error:
-        return {"message": str_of(error), "code": body.get("code")}
+        return {"message": as_text(error), "code": body.get("code")}
+    outcome = as_dict(body.get("base_resp"))  # MiniMax, under a status of 200
+    if outcome.get("status_code"):
+        return {"message": outcome.get("status_msg"), "code": outcome["status_code"]}
     if body.get("object") == "error" or (body.get("type") == "error" and body.get("message")):
         return body
     if body.get("choices") is not None:
         return {}
-    key = next(
-        (key for key in ("detail", "error parsing tool call", "message", "errors", "msg") if body.get(key)), None
-    )
-    message = body.get(key) if key else None
-    if key is None or as_dict(message):
-        return {"message": str_of(message)} if key == "detail" else {}
-    return {**body, "message": f"{key}: {str_of(message)}" if " " in key else str_of(message)}
+    keys = ("detail", "error parsing tool call", "message", "errors", "msg")
+    key = next((key for key in keys if body.get(key)), "")
+    if not key or (as_dict(body[key]) and key != "detail"):
+        return {}
+    return {**body, "message": f"{key}: {as_text(body[key])}" if " " in key else as_text(body[key])}
 
 
 def failure_of(status: int, headers: dict[str, Any], error: dict[str, Any], text: str = "") -> Failure:
@@ -222,17 +233,17 @@ def failure_of(status: int, headers: dict[str, Any], error: dict[str, Any], text
 
 def _redirect_target(headers: dict[str, Any]) -> str:
     """Where a redirect leads, without the parts of a URL that may contain a key."""
-    location = next((name_of(value) for name, value in headers.items() if name.lower() == "location"), "")
+    location = next((as_text(value) for name, value in headers.items() if name.lower() == "location"), "")
     return re.sub(r"//[^/@]*@", "//", re.split(r"[?#]", location[:500])[0])
 
 
 def described(kind: str, message: str = "", wait: float | None = None, *, status: int = 0) -> Failure:
     """A failure with advice and the server's message, without anything that looks like a key."""
-    said = cut(" ".join(_SECRET.sub("[key]", message[:2_000]).split()), 400)
+    shown = cut(" ".join(_SECRET.sub("[key]", message[:2_000]).split()), 400)
     advice = _REJECTED if kind == "provider_error" and 300 <= status < 500 else ADVICE[kind]
-    if not said or kind == "auth":  # OpenAI repeats a part of the key there
+    if not shown or kind == "auth":  # OpenAI repeats a part of the key there
         return Failure(kind, advice, wait)
-    return Failure(kind, f'{advice} The server said: "{said}"', wait)
+    return Failure(kind, f'{advice} The server said: "{shown}"', wait)
 
 
 def _kind(status: int, error: dict[str, Any], facts: str, wait: float | None) -> str:
@@ -242,11 +253,12 @@ def _kind(status: int, error: dict[str, Any], facts: str, wait: float | None) ->
         return "quota_exhausted"
     if status == 429 or (status not in (401, 403, 407, 413) and _THROTTLED.search(facts)):
         return "rate_limited"
-    if _NO_TOOLS.search(facts):
+    if _UNSUPPORTED.search(facts):
         return "provider_error"
     if _CONTENT_FILTER.search(facts) and status < 500 or as_dict(error.get("metadata")).get("flagged_input"):
         return "content_filter"
-    if status not in (401, 407) and _CONTEXT.search(facts):  # llama.cpp once sent 500 for it
+    too_long = _CONTEXT.search(facts) or _CONTEXT_CODE.search(_codes(error))
+    if status not in (401, 407) and too_long:  # llama.cpp once sent 500 for it
         return "context_overflow"
     if status in (400, 403, 404, 410, 422) and _MODEL.search(facts):
         return "model_not_found"
@@ -266,54 +278,52 @@ def _is_quota(status: int, error: dict[str, Any], facts: str, wait: float | None
     gemini-cli#8437), but only a busy server says when to come back; a code that names either one decides."""
     if status not in (400, 402, 403, 429):
         return False
-    codes = " ".join(name_of(error.get(key)) for key in ("code", "type")).lower()
-    if status == 402 or _QUOTA_CODE.search(codes):
+    if status == 402 or _QUOTA_CODE.search(_codes(error)):
         return True
-    if status == 429 and ("rate_limit" in codes or wait is not None):
+    if status == 429 and ("rate_limit" in _codes(error) or wait is not None):
         return False
     return bool(_QUOTA.search(facts))
+
+
+def _codes(error: dict[str, Any]) -> str:
+    return " ".join(as_text(error.get(key)) for key in ("code", "type")).strip().lower()
 
 
 def _facts(error: dict[str, Any]) -> str:
     """Every text of an error, in lower case and without links. OpenRouter passes on a provider's message as
     `metadata.raw` (open-webui/computer#293), which may be JSON."""
     metadata = as_dict(error.get("metadata"))
-    said = [
-        _message(error),
-        *(name_of(error.get(key)) for key in ("code", "type", "status", "failed_generation_reason")),
-    ]
-    said += [name_of(metadata.get(key)) for key in ("raw", "error_type")]
-    said += [name_of(as_dict(error.get("innererror")).get("code"))]
-    said += [name_of(as_dict(detail).get("reason")) for detail in as_list(error.get("details"))[:10]]
-    return _URL.sub("", " ".join(part[:_MAX_MESSAGE] for part in said if part)).lower()
+    texts = [error.get(key) for key in ("code", "type", "status", "failed_generation_reason")]
+    texts += [metadata.get("raw"), metadata.get("error_type"), as_dict(error.get("innererror")).get("code")]
+    texts += [as_dict(detail).get("reason") for detail in as_list(error.get("details"))[:10]]
+    parts = [_message(error), *map(as_text, texts)]
+    return _URL.sub("", " ".join(part[:_MAX_MESSAGE] for part in parts if part)).lower()
 
 
 def _message(error: dict[str, Any]) -> str:
-    message = name_of(error.get("message"))
-    raw = name_of(as_dict(error.get("metadata")).get("raw"))
+    message = as_text(error.get("message"))
+    raw = as_text(as_dict(error.get("metadata")).get("raw"))
     return f"{message}: {raw}" if raw and "provider returned error" in message.lower() else message
 
 
 def _own_status(error: dict[str, Any]) -> int:
     """The status that an error under a 200 names itself, also in a message that is JSON once more (vercel/ai#2698)."""
-    message = name_of(error.get("message"))[:_MAX_MESSAGE]
-    inner = read_literal(message) if message.lstrip().startswith("{") else UNREADABLE
+    message = as_text(error.get("message"))[:_MAX_MESSAGE]
+    inner = read_literal(message) if message.lstrip().startswith("{") else None
     for place in (error, as_dict(as_dict(inner).get("error"))):
         for key in ("code", "status", "status_code"):
-            said = place.get(key)
-            if isinstance(said, int | str) and re.fullmatch(r"[45]\d\d", name_of(said)[:10]):
-                return int(said)
-        codes = [place.get(key) for key in ("code", "type", "status")] + [
-            as_dict(place.get("metadata")).get("error_type")
-        ]
-        text = " ".join(name_of(code) for code in codes).lower()
+            if re.fullmatch(r"[45]\d\d", code := as_text(place.get(key))[:10]):
+                return int(code)
+        codes = [place.get(key) for key in ("code", "type", "status")]
+        codes.append(as_dict(place.get("metadata")).get("error_type"))
+        text = " ".join(map(as_text, codes)).strip().lower()
         for pattern, status in _STATUS_BY_PATTERN:
             if pattern.search(text):
                 return status
-    return 500
+    return 429 if _QUOTA.search(message.lower()) else 500
 
 
-_WAIT_IN_WORDS = re.compile(
+_WAIT = re.compile(
     r"(?:try again|retry|retry[- ]after|available|reset\w{0,2}|wait)\s{1,3}(?:in|after|for|:)?\s{0,3}"
     r"(?P<time>(?:\d{1,9}(?:\.\d{1,9})?\s?(?:days?|hours?|minutes?|mins?|seconds?|secs?|ms|[dhms])\b\s?|\d{1,9}[dhm](?=\d))+)",
     re.IGNORECASE,
@@ -329,22 +339,23 @@ def retry_after_s(headers: dict[str, Any], error: dict[str, Any], message: str) 
     fraction of one, or a date (RFC 9110 10.2.3, against the server's own `Date` where it sends one), a field of the
     error (Google's `retryDelay`, a gateway's `retry_after`), and words such as "try again in 7m12.5s" (Groq).
     """
-    by_name = {key_of(name_of(name)): value for name, value in headers.items()}
-    milliseconds = as_seconds(_first_value(by_name.get("retryafterms")))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    header = _first_value(by_name.get("retryafter"))
-    for said in (as_seconds(header), _until(header, _first_value(by_name.get("date"))), duration_s(name_of(header))):
-        if said is not None:
-            return said
-    fields = _wait_in_error(error)
-    if fields is not None:
-        return fields
-    words = _WAIT_IN_WORDS.search(message)
-    return duration_s(words["time"]) if words else None
+    by_name = {key_of(as_text(name)): value for name, value in headers.items()}
+    milliseconds = _as_seconds(_first_value(by_name.get("retryafterms")))
+    header, date = _first_value(by_name.get("retryafter")), _first_value(by_name.get("date"))
+    for seconds in (
+        None if milliseconds is None else milliseconds / 1000,
+        _as_seconds(header),
+        _until(header, date),
+        _duration_s(as_text(header)),
+        _wait_in_error(error),
+    ):
+        if seconds is not None:
+            return seconds
+    words = _WAIT.search(message)
+    return _duration_s(words["time"]) if words else None
 
 
-def duration_s(text: str) -> float | None:
+def _duration_s(text: str) -> float | None:
     """Seconds of a duration such as `1.5s`, `350ms`, `7m12.5s` or `2 minutes`."""
     parts = _UNITS.findall(text[:60])
     return sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts) if parts else None
@@ -369,13 +380,24 @@ def _wait_in_error(error: dict[str, Any]) -> float | None:
     places = [error, as_dict(error.get("metadata")), as_dict(as_dict(error.get("metadata")).get("headers"))]
     places += [as_dict(detail) for detail in as_list(error.get("details"))[:20]]
     for place in places:
-        fields = {key_of(name_of(name)): value for name, value in list(place.items())[:50]}
+        fields = {key_of(as_text(name)): value for name, value in list(place.items())[:50]}
         for name in ("retryafterms", "retryafter", "retryafterseconds", "retrydelay"):
-            said = as_seconds(fields.get(name))
-            said = duration_s(name_of(fields.get(name))) if said is None else said
-            if said is not None:
-                return said / 1000 if name.endswith("ms") else said
+            seconds = _as_seconds(fields.get(name))
+            seconds = _duration_s(as_text(fields.get(name))) if seconds is None else seconds
+            if seconds is not None:
+                return seconds / 1000 if name.endswith("ms") else seconds
     return None
+
+
+def _as_seconds(value: Any) -> float | None:
+    """Seconds, from a number or its text; None if it is not a number, negative or not finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(as_text(value)) > 40:
+        return None
+    try:
+        seconds = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _first_value(value: Any) -> Any:

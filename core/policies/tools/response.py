@@ -11,23 +11,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.policies.tools.arguments import UNREADABLE, RawCall, json_text, native_call, read_literal, read_tool_calls
+from core.policies.tools.calls import TOOL_NAME, RawCall, native_call, read_tool_calls
 from core.policies.tools.errors import ADVICE, Failure, described, error_in, failure_of
-from core.policies.tools.schema import TOOL_NAME
 from core.policies.tools.stream import CUT_STREAM, events, joined
-from core.policies.tools.text_formats import find_calls, find_final_calls, has_call_marks, has_leftovers, split_thinking
-from core.policies.tools.untrusted import as_count, as_dict, as_list, is_dict, is_list, name_of, str_of
+from core.policies.tools.text_calls import find_calls, find_final_calls, has_call_marks, has_leftovers, split_thinking
+from core.policies.tools.values import UNREADABLE, as_dict, as_json, as_list, as_text, is_dict, is_list, read_literal
 from core.text import cut, storable
 from core.types import ModelCall, PolicyReply, ToolCall
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
 _FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "sensitive")
-_UNPARSED = re.compile(r"failed to parse input at pos \d{1,9}: (?P<text>.*)", re.IGNORECASE | re.DOTALL)
+# The model's own text in the error of a parser: llama.cpp's, and Ollama's, which has looked for the call's end before.
+_UNPARSED = re.compile(
+    r"failed to parse input at pos \d{1,9}: (?P<text>.*)|error parsing tool call: raw='(?P<call>.*)', err=",
+    re.IGNORECASE | re.DOTALL,
+)
 _MAX_DETAIL = 2_000
+_MAX_COUNT = 100_000_000
 _MAX_COST_USD = 1e6  # more cannot be the cost of one call
+_MALFORMED = "malformed_function_call"  # Gemini, and Vertex after "function_call_filter: "
 _UNFINISHED = (
-    "The arguments of the call end in the middle or are not JSON, although {finished}: ask again, or look at the "
-    "server's tool-call parser."
+    "The arguments of the call end in the middle or are not JSON, although the server {reports}: ask again, or look at "
+    "the server's tool-call parser."
 )
 
 
@@ -95,7 +100,7 @@ def parse_response(
     warning `tool_use_failed`, otherwise that is the error.
     """
     answer = as_dict(response)
-    offered = (tools,) if isinstance(tools, str) else tuple(name_of(tool) for tool in tools)
+    offered = (tools,) if isinstance(tools, str) else tuple(as_text(tool) for tool in tools)
     headers, body = as_dict(answer.get("headers")), _body(answer)
     status = _status(answer, body)
     error = error_in(body) or _choice_error(body)
@@ -125,7 +130,7 @@ def _body(answer: dict[str, Any]) -> Any:
     body = answer.get("body")
     if not isinstance(body, str | bytes):
         return body
-    text = str_of(body)
+    text = as_text(body)
     if chunks := events(text):
         return joined(chunks)
     try:
@@ -136,10 +141,8 @@ def _body(answer: dict[str, Any]) -> Any:
 
 def _status(answer: dict[str, Any], body: Any) -> int:
     """The HTTP status; 0 stands for no answer at all."""
-    status = as_count(answer.get("status"))
-    if status is None and name_of(answer.get("status")).isdecimal():
-        status = int(name_of(answer["status"])[:4])
-    return status if status is not None else (200 if body is not None else 0)
+    status = as_text(answer.get("status"))[:4]
+    return int(status) if status.isascii() and status.isdigit() else 0 if body is None else 200
 
 
 def _choice(choices: list[Any]) -> dict[str, Any]:
@@ -151,10 +154,8 @@ def _choice(choices: list[Any]) -> dict[str, Any]:
 def _choice_error(body: Any) -> dict[str, Any]:
     """OpenRouter puts an error that came late into the choice, with `finish_reason` "error"."""
     choice = _choice(as_list(as_dict(body).get("choices")))
-    error = error_in({"error": choice.get("error")})
-    if not error and name_of(choice.get("finish_reason")).lower() in ("error", "network_error"):
-        return {"message": "The answer ended with an error."}
-    return error
+    ended_with_error = as_text(choice.get("finish_reason")).lower() in ("error", "network_error")
+    return error_in({"error": choice.get("error") or ("The answer ended with an error." if ended_with_error else None)})
 
 
 def _without_choices(body: Any, choices: Any) -> Failure:
@@ -162,34 +163,38 @@ def _without_choices(body: Any, choices: Any) -> Failure:
         return Failure("provider_error", f"{ADVICE['provider_error']} It sent neither an answer nor an error.")
     if is_dict(body) and is_list(choices):
         return described("empty_choices")
-    text = body.strip() if isinstance(body, str) else ""
-    what = "an empty body" if body is None or (isinstance(body, str) and not text) else cut(str_of(body), 100)
-    what = "HTML" if text.startswith("<") else "JSON that is cut off" if text.startswith(("{", "[")) else what
+    text = as_text(body).strip()
+    cut_json = isinstance(body, str) and text.startswith(("{", "["))
+    what = "HTML" if text.startswith("<") else "JSON that is cut off" if cut_json else cut(text, 100) or "an empty body"
     return Failure("invalid_body", f"{ADVICE['invalid_body']} It sent {what}.")
 
 
 def _completion(
     body: dict[str, Any], choice: dict[str, Any], offered: tuple[str, ...], max_actions: int | None
 ) -> ParsedResponse:
-    finish = name_of(choice.get("finish_reason"))
+    finish = as_text(choice.get("finish_reason"))
     ended = finish.lower()
     message = as_dict(choice.get("message")) or as_dict(choice.get("delta")) or {"content": choice.get("text")}
+    if _MALFORMED in ended and not message.get("content"):
+        message = {**message, "content": choice.get("finish_message")}
     read = read_message(message, ended, offered)
     limited, filtered = ended_by_a_limit(ended), ended in _FILTERED
     reply = read_tool_calls(read.calls, offered=offered, max_actions=max_actions, cut_off=limited)
     failure = Failure(reply.error_kind or "", reply.error_detail)
     if failure.kind and (filtered or read.refusal or ended == "refusal"):
         failure = described("content_filter") if filtered else described("refusal", read.refusal)
-    elif failure.kind == "no_tool_call" and "malformed_function_call" in ended:
+    elif failure.kind == "no_tool_call" and _MALFORMED in ended:
         failure = described("tool_use_failed")
     elif failure.kind == "no_tool_call":
         failure = described("truncated" if limited else "no_tool_call")
     elif failure.kind == "truncated":
-        advice = described("truncated").detail if limited else _unfinished(finish)
+        reports = "reports the answer as finished" if finish else "reports no limit that was reached"
+        advice = ADVICE["truncated"] if limited else _UNFINISHED.format(reports=reports)
         failure = Failure("truncated", f"{advice} {reply.error_detail}")
+    of_the_server = "content_filter" if filtered else "tool_use_failed" if _MALFORMED in ended else None
     return ParsedResponse(
         tool_calls=reply.tool_calls,
-        warning=None if failure.kind else "content_filter" if filtered else reply.warning or read.warning,
+        warning=None if failure.kind else of_the_server or reply.warning or read.warning,
         error_kind=failure.kind or None,
         error_detail=cut(failure.detail, _MAX_DETAIL),
         content=read.content,
@@ -204,24 +209,19 @@ def ended_by_a_limit(finish_reason: str | None) -> bool:
     return (finish_reason or "").lower() in _CUT
 
 
-def _unfinished(finish: str) -> str:
-    said = "the server says that the answer was finished" if finish else "the server names no limit that was reached"
-    return _UNFINISHED.format(finished=said)
-
-
 def _failed_generation(
     error: dict[str, Any], offered: tuple[str, ...], max_actions: int | None
 ) -> ParsedResponse | None:
     """The calls of the text that a server could not parse, if there are any and each of them can be executed: Groq's
-    `failed_generation`, or what follows the position in llama.cpp's message."""
-    text = error.get("failed_generation")
-    if text is None and (said := _UNPARSED.search(name_of(error.get("message")))):
-        text = split_thinking(said["text"]).visible
-    calls = find_calls(text, offered).calls if isinstance(text, str) else []
-    reply = read_tool_calls(calls, offered=offered, max_actions=max_actions)
+    `failed_generation`, or the text in the message of llama.cpp or Ollama."""
+    text, mark = error.get("failed_generation"), ""
+    if text is None and (unparsed := _UNPARSED.search(as_text(error.get("message")))):
+        text, mark = unparsed["text"] or unparsed["call"], "<tool_call>" if unparsed["call"] else ""
+    visible = split_thinking(text if isinstance(text, str) else "").visible
+    reply = read_tool_calls(find_calls(mark + visible, offered).calls, offered=offered, max_actions=max_actions)
     if reply.error_kind or reply.warning:
         return None
-    return ParsedResponse(reply.tool_calls, warning="tool_use_failed", content=name_of(text))
+    return ParsedResponse(reply.tool_calls, warning="tool_use_failed", content=visible)
 
 
 def _failed(failure: Failure, body: dict[str, Any]) -> ParsedResponse:
@@ -235,8 +235,8 @@ def _failed(failure: Failure, body: dict[str, Any]) -> ParsedResponse:
 
 def _metadata(body: dict[str, Any]) -> dict[str, Any]:
     return {
-        "response_id": name_of(body.get("id")) or None,
-        "model": name_of(body.get("model")) or None,
+        "response_id": as_text(body.get("id")) or None,
+        "model": as_text(body.get("model")) or None,
         "usage": _usage(as_dict(body.get("usage")), body),
     }
 
@@ -265,7 +265,10 @@ def _as_cost(value: Any) -> float | None:
 
 
 def _first_count(*values: Any) -> int | None:
-    return next((count for value in values if (count := as_count(value)) is not None), None)
+    """The first whole number; a bool, or more than a database's integers can sum up, is not a count."""
+    whole = (int(value) if isinstance(value, float) and value.is_integer() else value for value in values)
+    counts = (value for value in whole if isinstance(value, int) and not isinstance(value, bool))
+    return next((count for count in counts if 0 <= count <= _MAX_COUNT), None)
 
 
 FINISHED = ("stop", "tool_calls", "tool_use", "function_call", "end_turn", "eos", "eos_token", "stop_sequence")
@@ -336,7 +339,7 @@ def _written(content: Any) -> str:
     """A message's content as text: the text of its parts; an object without text as JSON."""
     if is_list(content):
         return _text([part for part in as_list(content) if as_dict(part).get("type") not in _NO_TEXT])
-    return _text(content) or (json_text(content) if as_dict(content) else "")
+    return _text(content) or (as_json(content) if as_dict(content) else "")
 
 
 def _text(value: Any, depth: int = 0) -> str:

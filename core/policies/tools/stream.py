@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from core.policies.tools.arguments import Brackets
-from core.policies.tools.untrusted import as_dict, as_list, is_dict, name_of, str_of
+from core.policies.tools.values import as_dict, as_list, as_text, is_dict
 
-_MAX_REPEATS = 10_000  # fragments before a repetition of them is looked for no more
+# Of one call; beyond them, its end or a repetition of it is no longer looked for.
+_MAX_FRAGMENTS = 10_000
+_MAX_LENGTH = 100_000
 CUT_STREAM = "stream_cut"  # stands for the finish reason of a stream that ended without any
 
 
@@ -42,44 +43,45 @@ def events(text: str) -> list[dict[str, Any]]:
 
 def _objects(chunks: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for chunk in chunks:
-        if isinstance(chunk, str | bytes):
-            for line in str_of(chunk).splitlines():
-                yield from _event(line.strip().removeprefix("data:").strip())
-        elif is_dict(chunk):
-            yield as_dict(chunk)
-
-
-def _event(data: str) -> Iterator[dict[str, Any]]:
-    if data.startswith("{"):
-        try:
-            yield as_dict(json.loads(data))
-        except (ValueError, RecursionError):
-            return
+        if is_dict(chunk):
+            yield chunk
+        elif isinstance(chunk, str | bytes):
+            for line in as_text(chunk).splitlines():
+                try:
+                    yield as_dict(json.loads(line.strip().removeprefix("data:")))
+                except (ValueError, RecursionError):
+                    continue
 
 
 class _Call:
-    """One call whose fragments are still coming. `key` is its index in the stream."""
+    """One call whose fragments are still coming."""
 
-    def __init__(self, key: Any, call_id: str) -> None:
-        self.key = key
+    def __init__(self, call_id: str) -> None:
         self.call_id = call_id
         self.name = ""
         self._texts: list[str] = []
         self._length = 0
         self._object: Any = None
-        self._brackets = Brackets()
 
     @property
     def is_whole(self) -> bool:
-        return self._object is not None or self._brackets.closed
+        if self._object is not None or not self._texts:
+            return self._object is not None
+        if self._texts[-1].rstrip()[-1:] != "}" or len(self._texts) > _MAX_FRAGMENTS or self._length > _MAX_LENGTH:
+            return False
+        try:
+            json.loads("".join(self._texts), strict=False)
+        except (ValueError, RecursionError):
+            return False
+        return True
 
     def continues_with(self, name: str, arguments: Any) -> bool:
         """Whether a fragment under another id can only be more of this call: it is open, and this begins no call."""
         begins = not isinstance(arguments, str) or arguments.lstrip()[:1] in ("", "{")
-        return bool(self._texts) and not self.is_whole and name in ("", self.name) and not begins
+        return bool(self._texts) and name in ("", self.name) and not begins and not self.is_whole
 
     def add(self, function: dict[str, Any]) -> None:
-        name, arguments = name_of(function.get("name")), function.get("arguments")
+        name, arguments = as_text(function.get("name")), function.get("arguments")
         if name != self.name:
             self.name = name if name.startswith(self.name) else self.name + name
         if isinstance(arguments, str):
@@ -90,12 +92,11 @@ class _Call:
     def _add_text(self, arguments: str) -> None:
         """Adds a fragment, or takes it in place of the earlier ones where it repeats their beginning: some servers
         send all arguments so far in each chunk, others the whole call once more at its end."""
-        repeats = len(self._texts) <= _MAX_REPEATS and arguments[:1] == "{" and len(arguments) >= self._length
+        repeats = len(self._texts) <= _MAX_FRAGMENTS and arguments[:1] == "{" and len(arguments) >= self._length
         if repeats and self._length and arguments.startswith("".join(self._texts)):
-            self._texts, self._length, self._brackets = [], 0, Brackets()
+            self._texts, self._length = [], 0
         self._texts.append(arguments)
         self._length += len(arguments)
-        self._brackets.feed(arguments)
 
     def whole(self) -> dict[str, Any]:
         arguments = self._object if self._object is not None else "".join(self._texts)
@@ -110,7 +111,7 @@ class _Answer:
         self._index: Any = None
         self._calls: list[_Call] = []
         self._latest: dict[Any, _Call] = {}  # by index
-        self._by_id: dict[tuple[Any, str], _Call] = {}
+        self._by_id: dict[tuple[Any, str], _Call] = {}  # by index and id
         self._texts: dict[str, list[str]] = {}
         self._parts: dict[str, list[Any]] = {}  # content and thinking that are not text
         self._error: Any = None
@@ -118,13 +119,12 @@ class _Answer:
 
     def add(self, choice: dict[str, Any]) -> None:
         """Takes one chunk's choice; only the first choice is read."""
-        index = str_of(choice.get("index"))
+        index = as_text(choice.get("index"))
         if not choice or (self.began and index != self._index):
             return
         self.began, self._index = True, index
         self._finish = choice.get("finish_reason") or self._finish
-        if choice.get("error"):
-            self._error = choice["error"]
+        self._error = choice.get("error") or self._error
         delta = as_dict(choice.get("delta")) or as_dict(choice.get("message"))
         for key in ("content", "reasoning", "reasoning_content", "refusal"):
             if isinstance(delta.get(key), str):
@@ -146,10 +146,13 @@ class _Answer:
 
     def _add_fragment(self, fragment: dict[str, Any]) -> None:
         function = as_dict(fragment.get("function")) or fragment
-        call_id, name = name_of(fragment.get("id")), name_of(function.get("name"))
-        key = None if fragment.get("index") is None else str_of(fragment["index"])
-        call = self._owner(key, call_id, name, function.get("arguments")) or self._begin(key, call_id)
-        if call_id and not call.call_id:
+        call_id, name = as_text(fragment.get("id")), as_text(function.get("name"))
+        key = None if fragment.get("index") is None else as_text(fragment["index"])
+        call = self._owner(key, call_id, name, function.get("arguments"))
+        if call is None:
+            call = _Call(call_id)
+            self._calls.append(call)
+        if call_id and call.call_id in ("", call_id):
             call.call_id = call_id
             self._by_id[key, call_id] = call
         self._latest[key] = call
@@ -170,10 +173,3 @@ class _Answer:
         if call is None or (call_id and call.call_id) or (call_id and key is None):
             return None
         return None if name and call.name and call.is_whole else call
-
-    def _begin(self, key: str | None, call_id: str) -> _Call:
-        call = _Call(key, call_id)
-        self._calls.append(call)
-        if call_id:
-            self._by_id[key, call_id] = call
-        return call

@@ -12,7 +12,7 @@ from core.policies.tools import ParsedResponse, Usage, parse_response
 from core.types import ModelCall
 from tests.support.model.answers import call, completion
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))
 
 GOOD = '{"actions": ["move_up", "do"]}'
@@ -23,7 +23,7 @@ def parsed(body: Any, *, status: Any = 200, headers: Any = None, **options: Any)
 
 
 @pytest.mark.parametrize("case", GOLDENS, ids=[case["name"] for case in GOLDENS])
-def test_real_answers_are_read_as_they_were_meant(case: dict[str, Any]):
+def test_real_answers_are_read(case: dict[str, Any]):
     read = parse_response(case["response"])
     for field, expected in case["expected"].items():
         value = getattr(read, field)
@@ -31,7 +31,7 @@ def test_real_answers_are_read_as_they_were_meant(case: dict[str, Any]):
     assert (read.error_kind is None) == bool(read.actions)
 
 
-def test_all_that_the_server_said_is_kept():
+def test_every_field_of_an_answer_is_recorded():
     body = completion(call(GOOD), content="Go.", reasoning_content="A cow.")
     body["usage"] = {
         "prompt_tokens": 900,
@@ -47,11 +47,11 @@ def test_all_that_the_server_said_is_kept():
 
 
 @pytest.mark.parametrize("count", [None, True, -1, "12", 1.5, [], {}, float("nan"), 10**400])
-def test_tokens_that_are_no_count_are_unknown(count: Any):
+def test_invalid_token_counts_are_unknown(count: Any):
     assert parsed(completion(call(GOOD)) | {"usage": {"prompt_tokens": count}}).usage == Usage()
 
 
-def test_what_was_read_becomes_the_policys_reply():
+def test_an_answer_becomes_the_policys_reply():
     evidence = ModelCall(provider="p", model="m", request={}, response_text="")
     reply = parsed(completion(call('{"actions": ["jump", "do"]}'))).reply(evidence)
     assert (reply.actions, reply.model_call, reply.error_kind) == (("do",), evidence, None)
@@ -77,6 +77,8 @@ def test_what_was_read_becomes_the_policys_reply():
         '{"actions_list": ["north", "do"]}',
         '{"Actions": ["move-up", "do"]}',
         '{"actions": null, "action": ["move_up", "do"]}',
+        "{'actions': ['move_up', 'do'], 'sure': True}",
+        '{"actions": ["move_up", "do",], "sure": true, "why": null}',
         '{"name": "interact", "arguments": {"actions": ["move_up", "do"]}}',
         f"```json\n{GOOD}\n```",
         GOOD + "</tool_call><|im_end|>",
@@ -93,6 +95,7 @@ def test_arguments_come_in_many_ways(arguments: Any):
     ("arguments", "kind"),
     [
         ("", "bad_arguments"),
+        ("   ", "bad_arguments"),
         (None, "bad_arguments"),
         ("{}", "bad_arguments"),
         ("null", "bad_arguments"),
@@ -100,7 +103,14 @@ def test_arguments_come_in_many_ways(arguments: Any):
         ('"sleep"', "bad_arguments"),
         (5, "bad_arguments"),
         ('{"actions": {"a": 1}}', "bad_arguments"),
+        ('{"actions": []}', "bad_arguments"),
+        ('{"actions": 5}', "bad_arguments"),
+        ("[1, 2]", "bad_arguments"),
         ('{"actions": ["jump"]}', "unknown_action"),
+        ("I will walk to the tree.", "truncated"),
+        ("[" * 100_000, "truncated"),
+        ("(" * 5_000, "truncated"),
+        ("__import__('os').system('true')", "truncated"),
         ('{"actions": ["move_up", "do"', "truncated"),
         ('{"actions": "[\\"move_up\\", \\"do"}', "truncated"),
         ('{"actions": ["move_up"]}{"actions": ["d', "truncated"),
@@ -113,12 +123,12 @@ def test_arguments_without_actions_are_an_error(arguments: Any, kind: str):
     assert read.error_detail.endswith(".")
 
 
-def test_calls_that_a_proxy_joined_are_taken_apart():
+def test_calls_that_a_proxy_joined_are_split():
     read = parsed(completion(call(GOOD + '{"actions": ["sleep"]}')))
     assert (read.actions, len(read.tool_calls)) == (("move_up", "do", "sleep"), 2)
 
 
-def test_the_older_function_call_is_read_where_there_is_no_newer_one():
+def test_the_older_function_call_is_read_if_there_are_no_tool_calls():
     legacy = {"name": "interact", "arguments": GOOD}
     assert parsed(completion(function_call=legacy, finish="function_call")).actions == ("move_up", "do")
     assert parsed(completion(call('{"actions": ["do"]}'), function_call=legacy)).actions == ("do",)
@@ -154,23 +164,23 @@ def test_a_tool_that_was_not_offered_is_an_error(name: Any):
     assert parsed(completion(call(GOOD)), tools=()).error_kind == "unknown_tool"
 
 
-def test_good_calls_beside_bad_ones_stand_with_a_warning():
+def test_valid_calls_beside_invalid_ones_are_executed_with_a_warning():
     read = parsed(completion(call(GOOD), call("{}"), call('{"actions": ["sleep"]}')))
     assert (read.actions, read.warning) == (("move_up", "do", "sleep"), "bad_arguments")
 
 
-def test_dropped_actions_are_reported_as_they_came():
+def test_dropped_actions_are_reported_as_written():
     read = parsed(completion(call('{"actions": ["Do", "Jump High", "Move Up", "North"]}')), max_actions=2)
     assert (read.actions, read.dropped) == (("do", "move_up"), ("Jump High", "North"))
     assert "at most 2" in read.tool_calls[0].dropped[1].reason
 
 
-def test_text_calls_are_left_aside_where_there_are_native_ones():
+def test_calls_in_text_are_ignored_beside_native_ones():
     read = parsed(completion(call(GOOD), content='<tool_call>{"name": "interact", "arguments": {}}</tool_call>'))
     assert (read.actions, len(read.tool_calls)) == (("move_up", "do"), 1)
 
 
-def test_more_calls_than_anyone_makes_are_not_all_read():
+def test_at_most_64_calls_are_read():
     read = parsed(completion(*[call(GOOD)] * 5_000))
     assert len(read.tool_calls) == 64
     assert read.tool_calls[-1].dropped[-1].reason == "4936 more calls were not read."
@@ -180,14 +190,14 @@ def test_more_calls_than_anyone_makes_are_not_all_read():
 
 
 @pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS"])
-def test_a_turn_that_ran_out_of_tokens(finish: str):
+def test_an_answer_cut_by_the_token_limit(finish: str):
     assert parsed(completion(finish=finish, content="I wal")).error_kind == "truncated"
     assert parsed(completion(call(""), finish=finish)).error_kind == "truncated"
     kept = parsed(completion(call(GOOD), call('{"acti'), finish=finish))
     assert (kept.actions, kept.error_kind, kept.warning) == (("move_up", "do"), None, "truncated")
 
 
-def test_a_refusal_in_its_field_or_among_the_parts():
+def test_a_refusal_in_its_field_or_in_a_part_of_the_content():
     refused = parsed(completion(refusal="I can't.", finish="stop"))
     assert (refused.error_kind, refused.actions) == ("refusal", ())
     assert "I can't." in refused.error_detail
@@ -195,20 +205,20 @@ def test_a_refusal_in_its_field_or_among_the_parts():
     assert part.error_kind == "refusal"
 
 
-def test_a_content_filter():
+def test_an_answer_stopped_by_a_content_filter():
     assert parsed(completion(finish="content_filter", content="")).error_kind == "content_filter"
     assert parsed(completion(call('{"actions": ["mo'), finish="content_filter")).error_kind == "content_filter"
     kept = parsed(completion(call(GOOD), finish="content_filter"))
     assert (kept.actions, kept.warning) == (("move_up", "do"), "content_filter")
 
 
-def test_an_empty_turn_holds_no_call():
+def test_an_empty_answer_has_no_call():
     read = parsed(completion(finish="stop"))
     assert read.error_kind == "no_tool_call"
     assert "tool-call parser" in read.error_detail
 
 
-# ------------------------------------------------------------------------------------- bodies that are no answer
+# ----------------------------------------------------------------------------------- bodies that are not an answer
 
 
 @pytest.mark.parametrize(
@@ -228,6 +238,11 @@ def test_an_empty_turn_holds_no_call():
         ({}, "provider_error"),
         ({"error": {"message": "Upstream failed", "code": 502}}, "provider_error"),
         ({"error": "boom"}, "provider_error"),
+        (
+            {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}, "choices": None},
+            "quota_exhausted",
+        ),
+        ({"base_resp": {"status_code": 1000, "status_msg": "unknown error"}}, "provider_error"),
         ({"error": {"message": "slow down", "code": 429}, "choices": None}, "rate_limited"),
         ({"error": {"message": '{"error": {"code": 429, "message": "x"}}'}}, "rate_limited"),
         ([{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}], "rate_limited"),
@@ -242,12 +257,12 @@ def test_an_empty_turn_holds_no_call():
         ({"choices": [None]}, "no_tool_call"),
     ],
 )
-def test_a_200_that_is_no_answer(body: Any, kind: str):
+def test_a_200_without_an_answer_is_an_error(body: Any, kind: str):
     read = parsed(body)
     assert (read.error_kind, read.actions) == (kind, ())
 
 
-def test_a_body_that_came_as_text_is_read_all_the_same():
+def test_a_body_sent_as_text_is_read():
     text = json.dumps(completion(call(GOOD)))
     assert parsed(text).actions == ("move_up", "do")
     assert parsed(text.encode()).actions == ("move_up", "do")
@@ -288,7 +303,7 @@ class NotJson:
     ],
     ids=range(25),
 )  # fmt: skip
-def test_nothing_makes_it_raise(response: Any):
+def test_no_value_makes_the_reader_raise(response: Any):
     read = parse_response(response)
     assert read.error_kind
     (read.error_detail + read.content + read.reasoning + "".join(read.dropped)).encode()

@@ -105,14 +105,6 @@ SLEEP = '{"name": "interact", "arguments": {"actions": ["sleep"]}}'
 SEVERAL = {
     "hermes": f"<tool_call>{CALL}</tool_call>\nand\n<tool_call>{SLEEP}</tool_call>",
     "one tag": f"<tool_call>{CALL}\n{SLEEP}</tool_call>",
-    "qwen3-coder": '<function=interact><parameter=actions>["move_up", "do"]</parameter></function>\n'
-    "<function=interact><parameter=actions>sleep</parameter></function>",
-    "llama": f"<|python_tag|>{CALL}; {SLEEP}",
-    "llama 4": '[interact(actions=["move_up", "do"]), interact(actions=["sleep"])]',
-    "mistral": f'[TOOL_CALLS]interact[ARGS]{ARGUMENTS}[TOOL_CALLS]interact[ARGS]{{"actions": ["sleep"]}}',
-    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.interact:0<|tool_call_argument_begin|>"
-    f"{ARGUMENTS}<|tool_call_end|><|tool_call_begin|>functions.interact:1<|tool_call_argument_begin|>"
-    '{"actions": ["sleep"]}<|tool_call_end|><|tool_calls_section_end|>',
     "fences": f'```json\n{ARGUMENTS}\n```\nthen\n```json\n{{"actions": ["sleep"]}}\n```',
     "lines": f"{CALL}\n{SLEEP}",
     "python": "interact(actions=['move_up', 'do'])\ninteract(actions=['sleep'])",
@@ -152,7 +144,7 @@ def test_whole_calls_before_a_cut_one_are_kept_with_a_warning(cut: str):
     assert (read.actions, read.error_kind, read.warning) == (("move_up", "do"), None, "truncated")
 
 
-def test_a_malformed_call_counts_as_cut_even_when_the_turn_ended():
+def test_a_malformed_call_counts_as_cut_even_if_the_turn_ended():
     read = answered('<tool_call>{"name": "interact", "arguments": {"actions": ["do"]}</tool_call>')
     assert (read.actions, read.error_kind) == ((), "truncated")
 
@@ -178,7 +170,7 @@ def test_calls_inside_thinking_are_drafts(content: str):
 @pytest.mark.parametrize(
     "before", ["<think>{draft}</think>", "{draft}</think>", "<think>use <think> tags {draft}</think>"]
 )
-def test_the_call_after_the_thinking_is_the_one(before: str):
+def test_the_call_after_the_thinking_is_executed(before: str):
     draft = f"<tool_call>{SLEEP}</tool_call>"
     read = answered(before.replace("{draft}", draft) + f"<tool_call>{CALL}</tool_call>")
     assert read.actions == ("move_up", "do")
@@ -192,7 +184,7 @@ def test_a_call_found_only_in_the_reasoning_of_a_finished_turn_is_executed(field
     assert (read.actions, read.error_kind) == (("move_up", "do"), None)
 
 
-def test_only_what_the_reasoning_ends_with_is_executed():
+def test_only_calls_at_the_end_of_the_reasoning_are_executed():
     draft, final = f"<tool_call>{SLEEP}</tool_call>", f"<tool_call>{CALL}</tool_call>"
     read = answered("", reasoning_content=f"Maybe {draft}? No, a zombie. So: {final}\n{final}")
     assert read.actions == ("move_up", "do", "move_up", "do")
@@ -202,7 +194,7 @@ def test_only_what_the_reasoning_ends_with_is_executed():
     ("content", "finish", "kind"),
     [("I wait.", "stop", "no_tool_call"), (None, "length", "truncated"), (None, None, "no_tool_call")],
 )
-def test_a_call_in_the_reasoning_of_another_turn_is_a_draft(content: str | None, finish: str | None, kind: str):
+def test_a_call_in_the_reasoning_of_an_unfinished_turn_is_a_draft(content: str | None, finish: str | None, kind: str):
     read = answered(content, finish=finish, reasoning_content=f"<tool_call>{CALL}</tool_call>")
     assert (read.actions, read.error_kind) == ((), kind)
 
@@ -221,7 +213,7 @@ def test_a_call_in_the_reasoning_of_another_turn_is_a_draft(content: str | None,
         5,
     ],
 )
-def test_words_about_calls_are_no_calls(content: Any):
+def test_text_about_calls_is_not_a_call(content: Any):
     assert (answered(content).error_kind, answered(content).actions) == ("no_tool_call", ())
 
 
@@ -240,12 +232,12 @@ def test_a_tool_that_was_not_offered_is_an_error_in_text_too(content: str):
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_megabyte_of_anything_is_read(piece: str):
+def test_a_megabyte_of_hostile_text_is_read(piece: str):
     content = piece * (1_000_000 // len(piece))
     read = answered(content, reasoning_content=content)
     assert (read.error_kind is None) == bool(read.actions)
 
 
-def test_pairs_without_ends_are_no_arguments():
+def test_pairs_without_ends_are_not_arguments():
     content = "<tool_call>interact <arg_key>" + "<arg_key>" * 100_000 + "</tool_call>"
     assert answered(content).error_kind == "bad_arguments"

@@ -1,4 +1,4 @@
-"""How a streamed answer is put together."""
+"""How a streamed answer is joined."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_two_calls_stay_two(chunks: list[Any]):
     assert (read.actions, len(read.tool_calls), read.error_kind) == (("move_up", "do", "sleep"), 2, None)
 
 
-def test_the_name_may_come_in_pieces_or_again_and_again():
+def test_the_name_may_come_in_pieces_or_with_each_fragment():
     assert streamed(fragment("", name="inter"), fragment(GOOD, name="act")).actions == ("move_up", "do")
     pieces = [fragment(GOOD[start : start + 4], name="interact", call_id="a") for start in range(0, len(GOOD), 4)]
     assert streamed(*pieces).actions == ("move_up", "do")
@@ -108,7 +108,29 @@ def test_the_name_may_come_in_pieces_or_again_and_again():
     assert streamed(*nameless).actions == ("move_up", "do")
 
 
-def test_the_older_function_call_is_streamed_too():
+ONE_CALL = {
+    "a new id with each fragment": [
+        fragment(GOOD[start : start + 9], call_id=f"id-{start}", name="interact" if not start else None)
+        for start in range(0, len(GOOD), 9)
+    ],
+    "all arguments so far": [
+        fragment(GOOD[:end], call_id="a", name="interact") for end in (0, 9, 20, len(GOOD), len(GOOD))
+    ],
+    "the whole call again": [
+        fragment(GOOD[:9], call_id="a", name="interact"),
+        fragment(GOOD[9:]),
+        fragment(GOOD, call_id="a", name="interact"),
+    ],
+}
+
+
+@pytest.mark.parametrize("chunks", ONE_CALL.values(), ids=ONE_CALL.keys())
+def test_one_call_stays_one(chunks: list[Any]):
+    read = streamed(*chunks)
+    assert (read.actions, len(read.tool_calls), read.warning) == (("move_up", "do"), 1, None)
+
+
+def test_the_older_function_call_is_streamed():
     read = streamed(
         chunk({"function_call": {"name": "interact", "arguments": GOOD[:7]}}),
         chunk({"function_call": {"arguments": GOOD[7:]}}),
@@ -138,7 +160,7 @@ def test_a_stream_that_ends_without_a_finish_reason_was_cut():
     assert (kept.actions, kept.warning, kept.finish_reason) == (("move_up", "do"), "truncated", None)
 
 
-def test_an_error_amid_the_stream_is_the_answer():
+def test_an_error_in_a_stream_is_the_answer():
     error = {"error": {"code": 502, "message": "Provider disconnected"}, "choices": [{"finish_reason": "error"}]}
     read = streamed(fragment(GOOD[:9], name="interact"), error, finish=None)
     assert (read.actions, read.error_kind) == ((), "provider_error")
@@ -155,16 +177,16 @@ def test_an_error_amid_the_stream_is_the_answer():
         (["data: [DONE]"], "empty_choices"),
     ],
 )
-def test_a_stream_without_an_answer(stream: Any, kind: str):
+def test_a_stream_without_an_answer_is_an_error(stream: Any, kind: str):
     assert parse_response({"status": 200, "headers": {}, "stream": stream}).error_kind == kind
 
 
-def test_chunks_may_still_be_server_sent_text():
+def test_chunks_may_be_server_sent_text():
     lines = [f"data: {json.dumps(fragment(GOOD, name='interact'))}", "data: {cut", "data: [DONE]"]
     assert streamed(*lines).actions == ("move_up", "do")
 
 
-def test_many_fragments_are_put_together():
+def test_many_fragments_are_joined():
     text = '{"actions": ["do"], "reasoning": "' + "x" * 20_000 + '"}'
     assert streamed(*[fragment(letter, name="interact") for letter in text]).actions == ("do",)
     assert streamed(*[fragment(GOOD, index=n, call_id=str(n), name="interact") for n in range(20_000)]).actions

@@ -15,7 +15,7 @@ from core.env.rules import ACTIONS
 from core.policies.tools import parse_response
 from core.policies.tools.errors import ADVICE
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))
 KINDS = {*ADVICE, "bad_arguments", "unknown_tool", "unknown_action", "special_tokens"}
 CALL = '{"name": "interact", "arguments": {"actions": ["move_up", "jump", "do"]}}'
@@ -89,7 +89,7 @@ def check(response: Any) -> None:
 
 @settings(max_examples=1_000, deadline=None)
 @given(golden=st.sampled_from(GOLDENS), seed=st.integers(0, 2**32 - 1))
-def test_a_disturbed_answer_is_still_read_in_an_orderly_way(golden: dict[str, Any], seed: int):
+def test_a_changed_answer_is_read_or_is_an_error(golden: dict[str, Any], seed: int):
     chance = random.Random(seed)
     for _ in range(10):
         response = copy.deepcopy(golden["response"])
@@ -105,7 +105,7 @@ def as_answer(text: str) -> dict[str, Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(text=st.sampled_from(TEXTS), end=st.integers(0, 200), other=st.sampled_from(TEXTS), junk=st.text(max_size=20))
-def test_text_that_stops_anywhere_and_goes_on_with_another_call(text: str, end: int, other: str, junk: str):
+def test_text_that_is_cut_anywhere_before_another_call(text: str, end: int, other: str, junk: str):
     check(as_answer(text[:end] + junk + other))
     check(as_answer(junk + text[:end]))
     check({"status": 429, "headers": {"retry-after": junk}, "body": text[:end] + junk})
@@ -152,7 +152,7 @@ ANY_JSON = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(status=st.sampled_from([200, 400, 429, 500]) | ANY_JSON, headers=ANY_JSON, body=ANY_JSON, stream=ANY_JSON)
-def test_any_json_anywhere(status: Any, headers: Any, body: Any, stream: Any):
+def test_any_json_in_any_field(status: Any, headers: Any, body: Any, stream: Any):
     check({"status": status, "headers": headers, "body": body})
     check({"status": status, "headers": headers, "stream": stream})
     check({"status": 200, "headers": headers, "body": {"choices": [{"message": body, "finish_reason": "stop"}]}})

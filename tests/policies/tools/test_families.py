@@ -11,11 +11,12 @@ import pytest
 from core.policies.tools import ParsedResponse, parse_response
 from tests.support.model.answers import answered, call
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 GOLDENS: list[dict[str, Any]] = json.loads((DATA / "tool_call_dialects_2.json").read_text(encoding="utf-8"))
 A = '{"actions": ["move_up"]}'
 B = '{"actions": ["do"]}'
+NS = "]<]minimax[>["
 UP, DO = '["move_up"]', '["do"]'
 # family: opening and closing mark of its thinking, and two calls
 FAMILIES = {
@@ -30,17 +31,41 @@ FAMILIES = {
         "assistant",
         f"commentary to=functions.interact json{A}assistantcommentary to=functions.interact json{B}",
     ),
-    "Qwen 3, Hermes": (
+    "LLM-jp": (
+        "<|channel|> analysis<|message|> ",
+        "<|end|>",
+        f"<|start|> assistant<|channel|> commentary to=functions.interact <|constrain|> json<|message|> {A}<|call|>"
+        f"<|start|> assistant<|channel|> commentary to=functions.interact <|constrain|> json<|message|> {B}<|call|>",
+    ),
+    "Qwen 2.5, Qwen 3, Hermes": (
         "<think>",
         "</think>",
         f'<tool_call>\n{{"name": "interact", "arguments": {A}}}\n</tool_call>\n'
         f'<tool_call>\n{{"name": "interact", "arguments": {B}}}\n</tool_call>',
+    ),
+    "Qwen 2.5 Coder": (
+        "<think>",
+        "</think>",
+        f'<tools>\n{{"name": "interact", "arguments": {A}}}\n</tools>\n'
+        f'<tools>\n{{"name": "interact", "arguments": {B}}}\n</tools>',
+    ),
+    "Qwen 2": (
+        "<think>",
+        "</think>",
+        f"✿FUNCTION✿: interact\n✿ARGS✿: {A}\n✿FUNCTION✿: interact\n✿ARGS✿: {B}\n",
     ),
     "Qwen 3 Coder": (
         "<think>",
         "</think>",
         f"<tool_call>\n<function=interact>\n<parameter=actions>\n{UP}\n</parameter>\n</function>\n</tool_call>\n"
         f"<tool_call>\n<function=interact>\n<parameter=actions>\n{DO}\n</parameter>\n</function>\n</tool_call>",
+    ),
+    "DeepSeek V3, R1": (
+        "<think>",
+        "</think>",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>interact\n"
+        f"```json\n{A}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>interact\n"
+        f"```json\n{B}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     ),
     "DeepSeek V3.1": (
         "<think>",
@@ -55,11 +80,28 @@ FAMILIES = {
         f'</｜DSML｜parameter></｜DSML｜invoke><｜DSML｜invoke name="interact"><｜DSML｜parameter name="actions" '
         f'string="false">{DO}</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>',
     ),
-    "GLM": (
+    "DeepSeek V4, marks doubled": (
+        "<think>",
+        "</think>",
+        "<｜｜DSML｜｜tool_calls>"
+        + "".join(
+            f'<｜｜DSML｜｜invoke name="interact"><｜｜DSML｜｜parameter name="actions" string="false">{names}'
+            "</｜｜DSML｜｜parameter></｜｜DSML｜｜invoke>"
+            for names in (UP, DO)
+        )
+        + "</｜｜DSML｜｜tool_calls>",
+    ),
+    "GLM 4.5": (
         "<think>",
         "</think>",
         f"<tool_call>interact\n<arg_key>actions</arg_key>\n<arg_value>{UP}</arg_value>\n</tool_call>"
         f"<tool_call>interact\n<arg_key>actions</arg_key>\n<arg_value>{DO}</arg_value>\n</tool_call>",
+    ),
+    "GLM 4.7": (
+        "<think>",
+        "</think>",
+        f"<tool_call>interact<arg_key>actions</arg_key><arg_value>{UP}</arg_value></tool_call>"
+        f"<tool_call>interact<arg_key>actions</arg_key><arg_value>{DO}</arg_value></tool_call>",
     ),
     "Kimi K2": (
         "◁think▷",
@@ -86,10 +128,19 @@ FAMILIES = {
         f'<invoke name="interact"><parameter name="actions">{DO}</parameter></invoke></minimax:tool_call>',
     ),
     "MiniMax M3": (
-        "<think>",
-        "</think>",
+        "<mm:think>",
+        "</mm:think>",
         '<tool_call><invoke name="interact"><actions><item>move_up</item></actions></invoke>'
         '<invoke name="interact"><actions><item>do</item></actions></invoke></tool_call>',
+    ),
+    "MiniMax M3, with its namespace token": (
+        "<think>",
+        "</think>",
+        "".join(
+            f'{NS}<tool_call>\n{NS}<invoke name="interact">{NS}<actions>{NS}<item>{name}{NS}</item>{NS}</actions>'
+            f"{NS}</invoke>\n{NS}</tool_call>\n"
+            for name in ("move_up", "do")
+        ),
     ),
     "Magistral": ("[THINK]", "[/THINK]", f"[TOOL_CALLS]interact[ARGS]{A}[TOOL_CALLS]interact[ARGS]{B}"),
     "Llama 3": (
@@ -104,22 +155,31 @@ FAMILIES = {
         '<|tool_call>call:interact{actions:[<|"|>move_up<|"|>]}call:interact{actions:[<|"|>do<|"|>]}<tool_call|>',
     ),
     "Hunyuan V3": (
-        "<think:a1>",
-        "</think:a1>",
-        "<tool_calls:a1>"
+        "<think:opensource>",
+        "</think:opensource>",
+        "<tool_calls:opensource>\n"
         + "".join(
-            f"<tool_call:a1>interact<tool_sep:a1><arg_key:a1>actions</arg_key:a1><arg_value:a1>{names}</arg_value:a1>"
-            "</tool_call:a1>"
+            "<tool_call:opensource>interact<tool_sep:opensource>\n<arg_key:opensource>actions</arg_key:opensource>\n"
+            f"<arg_value:opensource>{names}</arg_value:opensource>\n</tool_call:opensource>\n"
             for names in (UP, DO)
         )
-        + "</tool_calls:a1>",
+        + "</tool_calls:opensource>",
     ),
     "Solar Open": (
         "<|think|>",
         "<|end|>",
-        "<|begin|>assistant<|tool_calls|>"
-        f"<|tool_call:begin|>0<|tool_call:name|>interact<|tool_call:args|>{A}<|tool_call:end|>"
-        f"<|tool_call:begin|>1<|tool_call:name|>interact<|tool_call:args|>{B}<|tool_call:end|>",
+        "<|begin|>assistant<|content|>I eat.<|flush|><|tool_calls|>"
+        f"<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>interact<|tool_call:args|>{A}<|tool_call:end|>"
+        f"<|tool_call:begin|>f6g7h8i9j0<|tool_call:name|>interact<|tool_call:args|>{B}<|tool_call:end|><|calls|>",
+    ),
+    "Solar Open 2": (
+        "<|think:start|>",
+        "<|think:end|>",
+        "".join(
+            f"<|tool_call:start|>interact\n<|tool_arg:start|>actions<|tool_arg:value|>{names}<|tool_arg:end|>\n"
+            "<|tool_call:end|>\n"
+            for names in (UP, DO)
+        ),
     ),
     "Apertus": (
         "<|inner_prefix|>",
@@ -134,6 +194,19 @@ FAMILIES = {
             "</longcat_arg_value>\n</longcat_tool_call>\n"
             for names in (UP, DO)
         ),
+    ),
+    "GigaChat 3": (
+        "<think>",
+        "</think>",
+        "I eat.<|message_sep|>\n\n"
+        f'function call<|role_sep|>\n{{"name": "interact", "arguments": {A}}}<|message_sep|>\n\n'
+        f'function call<|role_sep|>\n{{"name": "interact", "arguments": {B}}}<|message_sep|>\n\n',
+    ),
+    "GigaChat 3, one token": (
+        "<think>",
+        "</think>",
+        f'I eat.<|function_call|>{{"name": "interact", "arguments": {A}}}<|function_call|>'
+        f'{{"name": "interact", "arguments": {B}}}',
     ),
     "GigaChat 3.5": (
         "<think>",
@@ -161,6 +234,29 @@ FAMILIES = {
         )
         + "</ifm|tool_calls>",
     ),
+    "K2-Horizon, with types": (
+        "<ifm|think>",
+        "</ifm|think>",
+        "<ifm|tool_calls>"
+        + "".join(
+            "<ifm|tool_call>interact\n<ifm|arg_key>actions</ifm|arg_key>\n<ifm|arg_type>array</ifm|arg_type>\n"
+            f"<ifm|arg_value>{names}</ifm|arg_value>\n</ifm|tool_call>\n"
+            for names in (UP, DO)
+        )
+        + "</ifm|tool_calls>",
+    ),
+    "K2-Horizon, JSON": (
+        "<ifm|think_faster>",
+        "</ifm|think_faster>",
+        f'<ifm|tool_calls><ifm|tool_call>{{"name": "interact", "arguments": {A}}}</ifm|tool_call>'
+        f'<ifm|tool_call>{{"name": "interact", "arguments": {B}}}</ifm|tool_call></ifm|tool_calls>',
+    ),
+    "Grok, parameters": (
+        "<think>",
+        "</think>",
+        f'<xai:function_call name="interact">\n<parameter name="actions">{UP}</parameter>\n</xai:function_call">\n'
+        f'<xai:function_call name="interact">\n<parameter name="actions">{DO}</parameter>\n</xai:function_call>',
+    ),
     "Grok": (
         "<think>",
         "</think>",
@@ -176,6 +272,23 @@ FAMILIES = {
         "<think>",
         "</think>",
         f'<|tool_call|>[{{"name": "interact", "arguments": {A}}}, {{"name": "interact", "arguments": {B}}}]',
+    ),
+    "Granite 3.2": (
+        "Here is my thought process:",
+        "Here is my response:",
+        f'<|tool_call|>[{{"name": "interact", "arguments": {A}}}, {{"name": "interact", "arguments": {B}}}]',
+    ),
+    "Command A": (
+        "<|START_THINKING|>",
+        "<|END_THINKING|>",
+        f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "interact", "parameters": {A}}}, '
+        f'{{"tool_call_id": "1", "tool_name": "interact", "parameters": {B}}}]<|END_ACTION|>',
+    ),
+    "Seed-OSS": (
+        "<seed:think>",
+        "</seed:think>",
+        f"<seed:tool_call><function=interact><parameter=actions>{UP}</parameter></function></seed:tool_call>"
+        f"<seed:tool_call><function=interact><parameter=actions>{DO}</parameter></function></seed:tool_call>",
     ),
     "Step 3": (
         "<think>",
@@ -244,10 +357,9 @@ def test_a_cut_second_call_leaves_the_first(opening: str, closing: str, calls: s
         "<｜DSML｜invoke></｜DSML｜invoke>",
     ],
 )
-@by_family
-def test_marks_that_are_left_over_beside_an_executed_call_are_a_warning(
-    opening: str, closing: str, calls: str, leftover: str
-):
+@pytest.mark.parametrize("family", ["Qwen 3 Coder", "gpt-oss", "Solar Open"])
+def test_marks_left_over_beside_an_executed_call_are_a_warning(family: str, leftover: str):
+    opening, closing, calls = FAMILIES[family]
     answer = read(f"{opening}It is day.{closing}{calls} {leftover} is odd.")
     assert (answer.actions, answer.warning) == (("move_up", "do"), "special_tokens")
 
