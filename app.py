@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import CraftscopeError
-from pages.components.browser.history import one_entry_a_page
+from pages.components.browser.history import one_history_entry_per_page
 from pages.components.browser.styles import base_styles
 from pages.components.shared.server import starting
 from pages.components.shared.state import show_read_only, stop_with
@@ -18,7 +18,7 @@ def main() -> None:
     st.set_page_config(page_title="Craftscope", page_icon=str(_LOGO), layout="wide")
     st.logo(str(_LOGO), size="large")
     base_styles()
-    one_entry_a_page()
+    one_history_entry_per_page()
 
     # The default page's URL is `/`. It would take `/traces` too, and not answer there.
     traces = st.Page("pages/traces.py", title="Traces", url_path="home", default=True)

@@ -8,18 +8,18 @@ from core.errors import StoreError
 from pages.components.episode.header import show_header
 from pages.components.episode.view import show_episode
 from pages.components.player.episode_data import episode_data_of
-from pages.components.player.position import follow_address
+from pages.components.player.position import follow_url
 from pages.components.shared.episode_picker import chosen_episode, link_to_traces
-from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.router import ensure_router
 from pages.components.shared.state import stop_with, store
 
 
 def main() -> None:
-    inside_the_dashboard()
+    ensure_router()
     summary = chosen_episode()
     try:
         data = episode_data_of(store(), summary)
-        problem = follow_address(summary.id, data.frames)
+        problem = follow_url(summary.id, data.frames)
         show_header(summary, data.model)
     except StoreError as error:
         stop_with("Cannot read this episode", error)

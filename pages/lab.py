@@ -20,7 +20,7 @@ from pages.components.lab.shared.reward_facts import (
     stored_rewards,
 )
 from pages.components.lab.what_if.view import show_what_if
-from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.router import ensure_router
 from pages.components.shared.state import store
 
 WHAT_IF = "What if"
@@ -34,7 +34,7 @@ _VIEW = "view"
 
 
 def main() -> None:
-    inside_the_dashboard()
+    ensure_router()
     lab_styles()
     with st.container(horizontal=True, vertical_alignment="center", key="lab-title"):
         st.title("Lab", anchor=False, width="content")

@@ -39,9 +39,9 @@ from pages.components.launch.state import (
     show_link,
 )
 from pages.components.rewards.form import reward_form
-from pages.components.rewards.reward_text import reward_in_words
+from pages.components.rewards.reward_text import reward_text
 from pages.components.rewards.start import described, start_from_link, start_picker
-from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.router import ensure_router
 from pages.components.shared.state import settings, store
 from pages.components.text.escape import escape
 from pages.components.text.format import number, seconds
@@ -67,7 +67,7 @@ class _Check:
 
 
 def main() -> None:
-    inside_the_dashboard()
+    ensure_router()
     begin()
     if (linked := st.session_state.pop(REWARD_OF_LINK, None)) is not None:
         start_from_link(LAUNCH, linked)
@@ -194,7 +194,7 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
         ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
         ("Max steps", number(count * _max_steps(plan))),
         ("Max decisions", number(count * plan.limits.max_decisions)),
-        ("Reward", reward_in_words(plan.reward)),
+        ("Reward", reward_text(plan.reward)),
         ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
     ]
     estimated = estimate_of(plan, count)

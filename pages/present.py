@@ -7,12 +7,12 @@ import streamlit as st
 from core.errors import StoreError
 from core.store import EpisodeSummary
 from pages.components.browser.back_link import escape_was_pressed
-from pages.components.browser.url import keep_step_in_address
+from pages.components.browser.url import write_step_to_url
 from pages.components.player import PlayerData, player
 from pages.components.player.episode_data import episode_data_of
-from pages.components.player.position import follow_address, last_frame, remember_frame, seek_of
+from pages.components.player.position import follow_url, last_frame, remember_frame, seek_of
 from pages.components.shared.episode_picker import chosen_episode, link_to_traces
-from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.router import ensure_router
 from pages.components.shared.state import stop_with, store
 
 _STYLE = """
@@ -27,13 +27,13 @@ _STYLE = """
 
 
 def main() -> None:
-    inside_the_dashboard()
+    ensure_router()
     summary = chosen_episode()
     try:
         data = episode_data_of(store(), summary)
     except StoreError as error:
         stop_with("Cannot read this episode", error)
-    problem = follow_address(summary.id, data.frames)
+    problem = follow_url(summary.id, data.frames)
     if data.player is None:
         st.subheader("Nothing to present", anchor=False)
         st.text(data.problem or "No frame of this episode is recorded yet.")
@@ -57,7 +57,7 @@ def _show(summary: EpisodeSummary, data: PlayerData, problem: str, opened_at: in
         exit_url=f"episode?id={summary.id}",
     )
     remember_frame(summary.id, frame)
-    keep_step_in_address("present", summary.id, frame)
+    write_step_to_url("present", summary.id, frame)
     if problem and frame == opened_at:
         with st.container(key="present-problem"):
             st.text(problem)

@@ -30,7 +30,7 @@ from pages.components.run.cards import (
 from pages.components.run.model_cards import calls_model, show_spent, spent_on
 from pages.components.shared.corrupt_rows import show_corrupt_episodes, show_corrupt_runs
 from pages.components.shared.empty import show_empty_store
-from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.router import ensure_router
 from pages.components.shared.state import settings, stop_with, store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import number, seeds_text, short_id, signed, when
@@ -46,7 +46,7 @@ _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 
 
 def main() -> None:
-    inside_the_dashboard()
+    ensure_router()
     live_styles()
     run_id = st.query_params.get("id")
     if not run_id:
@@ -84,9 +84,7 @@ def _show_newest() -> None:
                 st.space("stretch")
                 st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
             st.text(
-                " · ".join((one_line(_config_in_words(run.config), _MAX_NAME_LENGTH), *_earned(run))).removeprefix(
-                    " · "
-                )
+                " · ".join((one_line(_config_text(run.config), _MAX_NAME_LENGTH), *_earned(run))).removeprefix(" · ")
             )
 
 
@@ -105,7 +103,7 @@ def _earned(run: RunSummary) -> tuple[str, ...]:
     )
 
 
-def _config_in_words(config: dict[str, Any]) -> str:
+def _config_text(config: dict[str, Any]) -> str:
     """The configuration in a line. An imported run may lack any part of it or have other types."""
     seeds, times = config.get("seeds"), config.get("episodes_per_seed", 1)
     played = ""

@@ -20,13 +20,13 @@ from pages.components.shared.empty import show_empty_store
 from pages.components.shared.export_files import (
     DOWNLOAD_FAILED,
     episodes_zip,
-    in_a_file_name,
     report_missing,
+    safe_file_name,
 )
-from pages.components.shared.router import inside_the_dashboard
+from pages.components.shared.router import ensure_router
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, reason_in_words, short_id, signed, status_label, when
+from pages.components.text.format import number, short_id, signed, status_label, stop_reason_text, when
 from pages.components.traces.export_panel import export_popover
 from pages.components.traces.filter import filter_bar
 
@@ -39,7 +39,7 @@ _OVER = "over episodes that ended and made at least one step"
 
 
 def main() -> None:
-    inside_the_dashboard()
+    ensure_router()
     traces_styles()
     st.title("Traces", anchor=False)
     failed = st.session_state.pop(DOWNLOAD_FAILED, "")
@@ -194,7 +194,7 @@ def _show_download(ids: list[str]) -> None:
     st.download_button(
         "Download JSON" if only else f"Download {len(ids)} as JSON",
         data=(lambda: episode_json(stored, only)) if only else (lambda: episodes_zip(stored, ids)),
-        file_name=f"craftscope-{in_a_file_name(short_id(only))}.json" if only else "craftscope-episodes.zip",
+        file_name=f"craftscope-{safe_file_name(short_id(only))}.json" if only else "craftscope-episodes.zip",
         mime="application/json" if only else "application/zip",
         help=None if only else "A zip file with one JSON file per episode",
         on_click=report_missing,
@@ -212,7 +212,7 @@ def _show_detail(row: EpisodeSummary) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
         st.page_link("pages/run.py", label=f"Run: {escape(name)}", query_params={"id": row.run_id}, width="content")
         ended = (
-            f"Ended: {reason_in_words(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Still running"
+            f"Ended: {stop_reason_text(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Still running"
         )
         scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
         facts = (

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.analysis.audit import RULES, AuditThresholds
 from core.params import kind_of
-from pages.components.browser.url import keep_in_address
-from pages.components.links.values import in_link, reader_of
+from pages.components.browser.url import write_to_url
+from pages.components.links.values import link_text, reader_of
 from pages.components.shared.form_state import FormState, param_name
 from pages.components.shared.param_field import param_field
 from pages.components.text.escape import escape, one_line
@@ -39,7 +39,7 @@ def show_thresholds(page: str) -> None:
     """Draws the form, collapsed at first, and keeps its values in the URL. page: its URL path."""
     current = thresholds()
     values = {spec.name: getattr(current, spec.name) for spec in _FIELDS}
-    query = {spec.name: None if values[spec.name] == spec.default else in_link(values[spec.name]) for spec in _FIELDS}
+    query = {spec.name: None if values[spec.name] == spec.default else link_text(values[spec.name]) for spec in _FIELDS}
     changed = sum(text is not None for text in query.values())
     problems, as_filled = _FORM.get(_PROBLEMS, ((), current))
     if problems and current == as_filled:
@@ -55,7 +55,7 @@ def show_thresholds(page: str) -> None:
                     with column:
                         param_field(_FORM, "audit", spec)
         st.button("Reset to defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
-    keep_in_address(page, "thresholds", query)
+    write_to_url(page, "thresholds", query)
     if changed:
         st.caption(f"Changed thresholds: {changed} of {len(_FIELDS)}")
 

@@ -62,6 +62,6 @@ export default function () {
 _KEY = "history-entries"
 
 
-def one_entry_a_page() -> None:
+def one_history_entry_per_page() -> None:
     """Mount the (invisible) component."""
     component(_NAME, js=_JS)(key=_KEY, height=0)

@@ -34,19 +34,19 @@ export default function ({ data }) {
 """
 
 
-def keep_step_in_address(page: str, episode_id: str, step: int, tab: str | None = None) -> None:
+def write_step_to_url(page: str, episode_id: str, step: int, tab: str | None = None) -> None:
     """Write `step` into the URL, if it still shows `page` (its URL path) with this episode. tab: the open tab, which
     Streamlit reads from the URL but does not write."""
     fields = {"step": str(step)} | ({"tab": tab} if tab else {})
     _show(f"address-{page}", page, fields, episode=episode_id)
 
 
-def show_form_in_address(page: str, fields: Mapping[str, str]) -> None:
+def write_form_to_url(page: str, fields: Mapping[str, str]) -> None:
     """Make `fields` the whole query of the URL, if it still shows `page`."""
     _show(f"form-address-{page}", page, fields, is_whole=True)
 
 
-def keep_in_address(page: str, what: str, fields: Mapping[str, str | None]) -> None:
+def write_to_url(page: str, what: str, fields: Mapping[str, str | None]) -> None:
     """Set `fields` in the URL's query and remove those that are None. what: a name for this group of fields.
 
     Written even if unchanged: Back within the page restores an older URL, but not the values of that time.

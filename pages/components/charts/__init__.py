@@ -14,23 +14,23 @@ from pages.components.charts.download import Download, chart_with_downloads
 from pages.components.charts.figure import COLOURS, Theme, theme
 from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
 
-__all__ = ["COLOURS", "CONFIG", "Download", "Theme", "held_back", "show", "theme"]
+__all__ = ["COLOURS", "CONFIG", "Download", "Theme", "placeholders", "show", "theme"]
 
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "doubleClick": "reset"}
 """Plotly configuration of every chart: no tool bar."""
 
 
-_held_back: ContextVar[bool] = ContextVar("held_back", default=False)
+_placeholders: ContextVar[bool] = ContextVar("placeholders", default=False)
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def placeholders() -> Iterator[None]:
     """Charts shown in this context are empty placeholders: for a first run of the page, which another run follows."""
-    token = _held_back.set(True)
+    token = _placeholders.set(True)
     try:
         yield
     finally:
-        _held_back.reset(token)
+        _placeholders.reset(token)
 
 
 def show(
@@ -45,13 +45,13 @@ def show(
 
     seeks: the unit of its horizontal axis, if a click should move the player there. The player listens in the browser
     for clicks on charts inside a container with such a key, which needs no round trip and leaves no selection behind.
-    Where one place on the chart covers several decisions, `figure.going_to` chooses one.
+    Where one place on the chart covers several decisions, `figure.with_click_targets` chooses one.
     download: the picture and data offered while the pointer is on the chart.
     """
     config = CONFIG if download is None else CONFIG | download.config
     with chart_with_downloads(key, download) if download else nullcontext():
         with st.container(key=f"seek-{seeks}-{key}") if seeks else nullcontext():
-            if _held_back.get():
+            if _placeholders.get():
                 layout: Any = figure.layout
                 st.container(height=int(layout.height), border=False)
             else:

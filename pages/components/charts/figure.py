@@ -114,7 +114,7 @@ def _titled(axis: dict[str, Any], font: dict[str, Any]) -> dict[str, Any]:
     return axis | {"title": axis["title"] | {"font": font}} if "title" in axis else axis
 
 
-def going_to(figure: go.Figure, decisions: dict[str, Sequence[Sequence[int | None]]]) -> go.Figure:
+def with_click_targets(figure: go.Figure, decisions: dict[str, Sequence[Sequence[int | None]]]) -> go.Figure:
     """Add to `figure` the decisions that clicks on it lead to, by subplot (`xy`, `xy2`, ...).
 
     For each subplot: rows from top to bottom, equally high; in each row columns, equally wide. None: use the axis.

@@ -18,7 +18,7 @@ from pages.components.shared.long_text import show_long_text
 from pages.components.shared.problem import LONG, LONG_TEXT_PX, show_problem, show_scrolled_text
 from pages.components.text.escape import safe_data, safe_text
 from pages.components.text.format import signed, words
-from pages.components.text.model_text import INSTEAD, is_replacement, problem_in_words, warning_in_words
+from pages.components.text.model_text import INSTEAD, invalid_answer_text, is_replacement, warning_text
 
 _MAX_TREE_LENGTH = 100_000
 
@@ -51,15 +51,15 @@ def _kind_of(decision: Decision) -> str:
     """The kind of error in words; an unknown kind, such as an exception's name, unchanged."""
     call = decision.model_call
     kind = decision.error.kind if decision.error else ""
-    return problem_in_words(call) if call and call.error_kind == kind else warning_in_words(kind)
+    return invalid_answer_text(call) if call and call.error_kind == kind else warning_text(kind)
 
 
 def _warning_of(decision: Decision) -> str:
     call = decision.model_call
     warning = decision.warning or ""
     if call and call.error_kind == warning:
-        return f"Invalid answer: {problem_in_words(call)}."
-    return warning_in_words(warning)
+        return f"Invalid answer: {invalid_answer_text(call)}."
+    return warning_text(warning)
 
 
 def _show_replacement(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:

@@ -21,8 +21,8 @@ from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, exampl
 from pages.components.shared.problem import show_problem
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, reason_in_words, seconds, short_id, signed, status_badge
-from pages.components.text.model_text import warning_in_words
+from pages.components.text.format import number, seconds, short_id, signed, status_badge, stop_reason_text
+from pages.components.text.model_text import warning_text
 
 _FOLLOW_EVERY_S = 2.0
 _MAX_NAME_LENGTH = 40
@@ -70,7 +70,7 @@ def show_header(summary: EpisodeSummary, model: ModelTotals | None = None) -> No
     if summary.error is not None:
         show_problem(
             "The episode ended with an error",
-            warning_in_words(summary.error.kind),
+            warning_text(summary.error.kind),
             summary.error.detail,
             long_px=_ERROR_PX,
         )
@@ -168,7 +168,7 @@ def _show_line(summary: EpisodeSummary) -> None:
     with st.container(key="episode-line", horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link("pages/run.py", label=_run_label(summary), query_params={"id": summary.run_id}, width="content")
         if summary.status.is_over:
-            st.caption(f"Ended: {reason_in_words(summary.stop_reason, summary.spec.on_done)}", width="content")
+            st.caption(f"Ended: {stop_reason_text(summary.stop_reason, summary.spec.on_done)}", width="content")
         else:
             _follow(summary)
         st.space("stretch")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.analysis.ledger import Floats, Ledger, LedgerColumn, cumulative
 from core.types import RewardBreakdown, RewardComponent
 from pages.components.charts.component_colours import component_colour
-from pages.components.charts.figure import COLOURS, Theme, going_to, inert, pointer, styled, vertical_line
+from pages.components.charts.figure import COLOURS, Theme, inert, pointer, styled, vertical_line, with_click_targets
 from pages.components.text.escape import one_line
 from pages.components.text.format import signed
 from pages.components.text.sentences import component_label, paid_sentence
@@ -150,7 +150,7 @@ def heat_map(
     env_target = [_busiest(np.abs(env_rewards), bins)]
     anywhere = _busiest(np.abs(ledger.paid).sum(axis=1), bins)
     reached = [[one if own is None else own for own, one in zip(row, anywhere, strict=True)] for row in targets]
-    return going_to(figure, {"xy": reached, "xy2": env_target}), bins
+    return with_click_targets(figure, {"xy": reached, "xy2": env_target}), bins
 
 
 def curves(ledger: Ledger, env_rewards: Floats, to_go: ReturnToGo, current: int, theme: Theme) -> go.Figure:

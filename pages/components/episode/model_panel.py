@@ -15,11 +15,11 @@ from pages.components.text.escape import escape, one_line
 from pages.components.text.format import ms, number
 from pages.components.text.model_text import (
     INSTEAD,
-    attempts_in_words,
+    attempts_text,
     cost_note,
+    invalid_answer_text,
     is_replacement,
     left_out_text,
-    problem_in_words,
     tokens,
     usd,
 )
@@ -55,7 +55,7 @@ def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, 
     if call.error_kind is not None:
         show_problem(
             "The answer could not be used",
-            problem_in_words(call),
+            invalid_answer_text(call),
             call.error_detail,
             colour="orange" if decision.steps else "red",
         )
@@ -121,7 +121,7 @@ def _show_earlier(call: ModelCall, key: str) -> None:
         "What the rest of this tab shows is the last one."
     )
     for at, bad in enumerate(call.earlier):
-        label = f"Answer {at + 1}: {escape(problem_in_words(bad) or 'unknown')}"
+        label = f"Answer {at + 1}: {escape(invalid_answer_text(bad) or 'unknown')}"
         with st.expander(label, key=f"{key}-earlier-{at}"):
             if bad.error_detail:
                 st.text(one_line(bad.error_detail, 2_000))
@@ -188,4 +188,4 @@ def _show_exchange(call: ModelCall) -> None:
 def _how_it_was_reached(call: ModelCall) -> str:
     """A line for each request, and one for the wait after the last, where there was one."""
     after = f"Then waited {ms(call.paused_ms)} before it went on." if call.paused_ms else ""
-    return "\n".join(filter(None, (*attempts_in_words(call.attempts), after)))
+    return "\n".join(filter(None, (*attempts_text(call.attempts), after)))

@@ -8,7 +8,7 @@ from core.evidence import ModelTotals
 from core.text import plural
 from pages.components.text.escape import escape
 from pages.components.text.format import ms, number
-from pages.components.text.model_text import kinds_in_words, tokens, usd
+from pages.components.text.model_text import error_counts_text, tokens, usd
 
 # This extra line takes its room from the gap below the header, so that the player's timeline stays in the window.
 _STYLE = """
@@ -28,7 +28,7 @@ def show_model_totals(totals: ModelTotals) -> None:
         f"tokens **{tokens(totals.tokens_in)}** in, **{tokens(totals.tokens_out)}** out",
         f"cost **{usd(totals.cost_usd)}**",
         f"latency p50 **{ms(totals.p50_ms)}**, p90 **{ms(totals.p90_ms)}**",
-        f"errors: **{escape(kinds_in_words(totals.errors))}**" if totals.errors else "no errors",
+        f"errors: **{escape(error_counts_text(totals.errors))}**" if totals.errors else "no errors",
     ]
     st.html(_STYLE)
     with st.container(key="model-totals"):
@@ -38,7 +38,7 @@ def show_model_totals(totals: ModelTotals) -> None:
 def _help(totals: ModelTotals) -> str:
     lines = [
         "All model calls of this episode, including retries after invalid answers.",
-        *([f"Invalid answers: {escape(kinds_in_words(totals.errors))}."] if totals.errors else ()),
+        *([f"Invalid answers: {escape(error_counts_text(totals.errors))}."] if totals.errors else ()),
         f"Cached input tokens: {tokens(totals.tokens_cached)}. Reasoning tokens: {tokens(totals.tokens_reasoning)}. "
         "n/a: not reported by the server.",
     ]

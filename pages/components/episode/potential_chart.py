@@ -10,7 +10,15 @@ import plotly.graph_objects as go
 from core.analysis.ledger import Floats
 from core.analysis.potential_check import PotentialCheck
 from pages.components.charts.component_colours import component_colour
-from pages.components.charts.figure import COLOURS, Theme, columns, going_to, hover_line, styled, vertical_line
+from pages.components.charts.figure import (
+    COLOURS,
+    Theme,
+    columns,
+    hover_line,
+    styled,
+    vertical_line,
+    with_click_targets,
+)
 from pages.components.episode.ledger_charts import Binned
 from pages.components.text.format import signed
 
@@ -62,7 +70,7 @@ def potential_chart(found: PotentialCheck, potential: str, current: int, theme: 
         annotations=_largest_mark(found, bins, COLOURS["against"].on(theme)),
     )
     targets: list[list[int | None]] = [shown.tolist()]
-    return going_to(figure, {"xy": targets, "xy2": targets}), bins.size
+    return with_click_targets(figure, {"xy": targets, "xy2": targets}), bins.size
 
 
 def deviation_sentence(found: PotentialCheck, decision: int) -> str:

@@ -19,7 +19,7 @@ from pages.components.player.episode_data import EpisodeData, reward_columns_of,
 from pages.components.player.position import go_to_decision
 from pages.components.shared.state import store
 from pages.components.text.escape import safe_text
-from pages.components.text.format import amount, reason_in_words, short_id, signed
+from pages.components.text.format import amount, short_id, signed, stop_reason_text
 
 _READINGS = {Reading.ADDED: "added to the env reward", Reading.INSTEAD: "used instead of it"}
 _SOURCES = (
@@ -96,7 +96,7 @@ def sums_sentence(found: PotentialCheck) -> str:
 
 
 def end_sentence(found: PotentialCheck, summary: EpisodeSummary) -> str:
-    why = reason_in_words(summary.stop_reason, summary.spec.on_done)
+    why = stop_reason_text(summary.stop_reason, summary.spec.on_done)
     if found.ended:
         return f"Known end ({why}): φ is 0 after the last decision."
     return f"Cut off ({why}): φ keeps its value after the last decision."

@@ -11,7 +11,7 @@ import streamlit as st
 from core.store import DecisionSummary
 from pages.components import charts
 from pages.components.charts.download import Cell, Download, file_name
-from pages.components.charts.figure import COLOURS, Theme, band, going_to, pointer, styled
+from pages.components.charts.figure import COLOURS, Theme, band, pointer, styled, with_click_targets
 from pages.components.player.episode_data import EpisodeData
 from pages.components.text.format import ms, short_id
 from pages.components.text.sentences import timing_parts, timing_sentence, total_ms
@@ -137,7 +137,7 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
         shapes=[band(here - size / 2, here + size / 2, COLOURS["ink"].on(theme))],
         annotations=[pointer(here, COLOURS["ink"].on(theme))],
     )
-    return going_to(figure, {"xy": [[decision.index for decision in shown]]}), size
+    return with_click_targets(figure, {"xy": [[decision.index for decision in shown]]}), size
 
 
 def _timing_hover(decision: DecisionSummary) -> str:

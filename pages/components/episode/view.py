@@ -12,7 +12,7 @@ from core.store import DecisionSummary, EpisodeSummary
 from core.types import Decision, StateFacts
 from pages.components import charts
 from pages.components.audit.alerts import show_audit_tab
-from pages.components.browser.url import keep_step_in_address
+from pages.components.browser.url import write_step_to_url
 from pages.components.episode.call_panel import show_tool_calls
 from pages.components.episode.ledger_panel import show_ledger
 from pages.components.episode.map_panel import show_map
@@ -71,7 +71,7 @@ def show_episode(summary: EpisodeSummary, data: EpisodeData) -> None:
     left, right = st.columns([0.48, 0.52], gap="medium")
     with left, st.container(key="episode-player"):
         cursor = _show_player(summary, data)
-    with right, charts.held_back() if frame_first else nullcontext():
+    with right, charts.placeholders() if frame_first else nullcontext():
         if cursor.decision is None:
             _show_no_decision(summary)
             return
@@ -79,7 +79,7 @@ def show_episode(summary: EpisodeSummary, data: EpisodeData) -> None:
         _show_selector(summary.id, data, decision, cursor.frame)
         _show_headline(decision, cursor)
         tab = _show_tabs(summary, data, decision, cursor)
-    keep_step_in_address("episode", summary.id, cursor.frame, tab)
+    write_step_to_url("episode", summary.id, cursor.frame, tab)
 
 
 def is_first_look() -> bool:

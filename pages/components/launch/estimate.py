@@ -52,7 +52,7 @@ def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]
         ("Tokens, about", f"{number(estimated.tokens_in * share)} in, {number(estimated.tokens_out * share)} out"),
         ("Cost, about", usd(cost)),
     ]
-    return rows if plan.budget.is_open else [*rows, ("Budget", budget_in_words(plan.budget))]
+    return rows if plan.budget.is_open else [*rows, ("Budget", budget_text(plan.budget))]
 
 
 def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> tuple[str, str]:
@@ -87,7 +87,7 @@ def share_of_budget(budget: Budget, estimated: Estimate) -> float:
     return min([1.0, *(limit / wanted for limit, wanted in limits if limit is not None and wanted)])
 
 
-def budget_in_words(budget: Budget) -> str:
+def budget_text(budget: Budget) -> str:
     """`100 calls, 50,000 tokens, 1.00 USD`"""
     parts = []
     if budget.max_calls is not None:

@@ -71,7 +71,7 @@ def model_settings() -> dict[str, Any]:
     return params
 
 
-def what_is_missing(params: dict[str, Any]) -> str:
+def missing_settings(params: dict[str, Any]) -> str:
     """What has to be entered before the rest can be checked; empty where nothing has."""
     names = {"base_url": "a base URL", "model": "a model"}
     missing = [words for name, words in names.items() if not params[name].strip()]

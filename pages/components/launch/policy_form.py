@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.policies import POLICIES, PolicyKind
 from core.types import Budget, PolicySpec
-from pages.components.launch.model_form import budget_form, model_settings, what_is_missing
+from pages.components.launch.model_form import budget_form, missing_settings, model_settings
 from pages.components.launch.state import LAUNCH, PREFIX, keep
 from pages.components.shared.param_field import param_field
 
@@ -47,7 +47,7 @@ def policy_settings(name: str) -> PolicyChoice:
     if name == "llm":
         params = model_settings()
         budget = budget_form()
-        return PolicyChoice(PolicySpec(name, params), _max_actions(), budget, what_is_missing(params))
+        return PolicyChoice(PolicySpec(name, params), _max_actions(), budget, missing_settings(params))
     own = fields(kind.params)
     if own:
         st.markdown(f"**{kind.label} settings**")

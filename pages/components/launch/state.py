@@ -20,8 +20,8 @@ from core.policies import POLICIES
 from core.rewards import STRATEGIES, checked, from_document, to_changes
 from core.text import join
 from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
-from pages.components.browser.url import show_form_in_address
-from pages.components.links.values import MOST, any_number, fits, in_link, one_of, reader_of, whole
+from pages.components.browser.url import write_form_to_url
+from pages.components.links.values import MOST, any_number, fits, link_text, one_of, reader_of, whole
 from pages.components.shared.form_state import FormState, param_name
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line
@@ -247,7 +247,7 @@ def keep(name: str, default: Any) -> str:
 
 def show_link(reward: RewardConfig, policy: PolicySpec) -> None:
     """Puts the form into the URL. reward, policy: as entered, valid or not."""
-    show_form_in_address("launch", _form_link(reward, policy))
+    write_form_to_url("launch", _form_link(reward, policy))
 
 
 def _form_link(reward: RewardConfig, policy: PolicySpec) -> dict[str, str]:
@@ -261,7 +261,7 @@ def link_of(values: Mapping[str, Any]) -> dict[str, str]:
     values: by the names of `LINK_FIELDS`, merged with `reward_values` and `policy_values`.
     """
     parts = {
-        name: in_link(values[name])
+        name: link_text(values[name])
         for name, field in _ALL_FIELDS.items()
         if name in values
         and values[name] is not None

@@ -63,7 +63,7 @@ def reader_of(kind: Kind) -> Callable[[str], Any]:
     return within
 
 
-def in_link(value: Any) -> str:
+def link_text(value: Any) -> str:
     """The shortest text that reads back as the same value."""
     if not isinstance(value, float):
         return str(value)

@@ -543,7 +543,7 @@ function signed(value) {
   return Number(text) === 0 ? "0" : (value > 0 ? "+" : "\u2212") + text;
 }
 
-// The decision that a chart itself names for a place on it (`figure.going_to`).
+// The decision that a chart itself names for a place on it (`figure.with_click_targets`).
 function decisionInChart(area, across, down) {
   const rows = area.closest(".js-plotly-plot")?.layout?.meta?.decisions?.[area.dataset.subplot];
   const at = (share, list) => list[Math.max(0, Math.min(list.length - 1, Math.floor(share * list.length)))];

@@ -10,7 +10,7 @@ from core.store import DecisionSummary
 from pages.components.player import Seek
 from pages.components.player.cursor import Cursor, frame_from_text, frame_of_decision
 
-_REMEMBERED_ADDRESSES = 50
+_MAX_REMEMBERED = 50
 
 
 def remember_frame(episode_id: str, frame: int) -> None:
@@ -18,7 +18,7 @@ def remember_frame(episode_id: str, frame: int) -> None:
     st.session_state[f"frame:{episode_id}"] = frame
     written: list[str] = st.session_state.setdefault(f"written:{episode_id}", [])
     written.append(str(frame))
-    del written[:-_REMEMBERED_ADDRESSES]
+    del written[:-_MAX_REMEMBERED]
 
 
 def last_frame(episode_id: str) -> int:
@@ -26,7 +26,7 @@ def last_frame(episode_id: str) -> int:
     return st.session_state.get(f"frame:{episode_id}", 0)
 
 
-def follow_address(episode_id: str, frames: int) -> str:
+def follow_url(episode_id: str, frames: int) -> str:
     """Go to the URL's step if the URL changed. Returns an error message or an empty string."""
     text = st.query_params.get("step")
     seen_key = f"address:{episode_id}"

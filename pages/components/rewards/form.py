@@ -110,7 +110,7 @@ def can_set_weight(strategy: str, kind: str, name: str) -> bool:
     return STRATEGIES[strategy].uses_tables and kind in _CELLS and name in _TABLES[_CELLS[kind].table].names
 
 
-def cell_in_words(kind: str) -> str:
+def cell_label(kind: str) -> str:
     """The form's name for that cell."""
     return _CELLS[kind].label
 
@@ -142,7 +142,7 @@ def _wide_general(form: FormState) -> dict[str, Any]:
     with right:
         enabled = _enabled(form)
         scale = _lambda(form)
-        st.caption(_lambda_in_words(enabled, scale))
+        st.caption(_lambda_note(enabled, scale))
         beta = _step_beta(form)
     return {"strategy": strategy, "enabled": enabled, "indicator_lambda": scale, "step_beta": beta}
 
@@ -162,7 +162,7 @@ def _narrow_general(form: FormState) -> dict[str, Any]:
     with right:
         beta = _step_beta(form)
     enabled = _enabled(form)
-    st.caption(_lambda_in_words(enabled, scale))
+    st.caption(_lambda_note(enabled, scale))
     return {"strategy": strategy, "enabled": enabled, "indicator_lambda": scale, "step_beta": beta}
 
 
@@ -194,7 +194,7 @@ def _step_beta(form: FormState) -> float:
     )
 
 
-def _lambda_in_words(enabled: bool, scale: float | None) -> str:
+def _lambda_note(enabled: bool, scale: float | None) -> str:
     if not enabled:
         return "Shaping is off: every decision's shaped reward is 0."
     if not scale:

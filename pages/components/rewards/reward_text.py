@@ -17,7 +17,7 @@ def strategy_label(config: RewardConfig) -> str:
     return kind.label if kind else config.strategy
 
 
-def reward_in_words(config: RewardConfig) -> str:
+def reward_text(config: RewardConfig) -> str:
     """`Per achievement, λ 1 (0 counts as 1)`, or `off` if shaping is off."""
     if not config.is_active:
         return "off"

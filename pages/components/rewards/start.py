@@ -13,7 +13,7 @@ from core.rewards import checked, from_document
 from core.store import EpisodeFilter, SavedReward
 from core.types import RewardConfig
 from pages.components.rewards.form import DEFAULT, fill_reward_form
-from pages.components.rewards.reward_text import reward_in_words
+from pages.components.rewards.reward_text import reward_text
 from pages.components.shared.corrupt_rows import show_corrupt_rewards
 from pages.components.shared.form_state import FormState
 from pages.components.shared.state import store
@@ -155,4 +155,4 @@ def _config_of(chosen: str) -> RewardConfig:
 def described(entry: SavedReward) -> str:
     """One line about a saved configuration."""
     kept = f" · returns of {entry.n_scored:,} episodes are kept" if entry.n_scored else ""
-    return f"{reward_in_words(entry.config)} · saved {when(entry.saved_at)}{kept}"
+    return f"{reward_text(entry.config)} · saved {when(entry.saved_at)}{kept}"

@@ -20,7 +20,7 @@ from pages.components.player.position import go_to_frame, remember_frame
 from pages.components.run.model_cards import calls_model, show_last_decision, spent_figures
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, reason_in_words, signed, status_badge, words
+from pages.components.text.format import number, signed, status_badge, stop_reason_text, words
 
 _CELL_PX = 32  # twice the textures' size
 _LARGE_CELL_PX = 48
@@ -155,7 +155,7 @@ def _why(row: EpisodeSummary) -> str:
 
 
 def _ended(row: EpisodeSummary) -> str:
-    reason = reason_in_words(row.stop_reason, row.spec.on_done)
+    reason = stop_reason_text(row.stop_reason, row.spec.on_done)
     return f"{reason[:1].upper()}{reason[1:]}."
 
 

@@ -9,11 +9,11 @@ import streamlit as st
 from core.errors import UnknownEpisode
 from core.store import EpisodeSummary, TraceStore
 from core.types import Budget, Decision, Spent
-from pages.components.launch.estimate import budget_in_words
+from pages.components.launch.estimate import budget_text
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line
 from pages.components.text.format import number
-from pages.components.text.model_text import problem_in_words, reasoning_of, tokens, usd, usd_figure
+from pages.components.text.model_text import invalid_answer_text, reasoning_of, tokens, usd, usd_figure
 
 _MAX_REASONING_LENGTH = 280
 # Fixed heights, so that cards do not jump at each decision.
@@ -41,7 +41,7 @@ def show_spent(run_id: str) -> None:
         cost = usd(spent.cost_usd) if spent.cost_usd else "cost n/a"  # a sum of 0 may mean that no price is known
         text = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens or 0)} tokens · {cost}"
         if not budget.is_open:
-            text += f" · budget: {budget_in_words(budget)}"
+            text += f" · budget: {budget_text(budget)}"
         st.text(text, width="content")
         if budget.is_spent(spent):
             st.badge(
@@ -100,7 +100,7 @@ def _reasoning(decision: Decision) -> str:
 
 def _problem(decision: Decision) -> str:
     call = decision.model_call
-    return f" ({problem_in_words(call)})" if call and call.error_kind else ""
+    return f" ({invalid_answer_text(call)})" if call and call.error_kind else ""
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

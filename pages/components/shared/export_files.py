@@ -46,7 +46,7 @@ def episodes_zip(store: TraceStore, ids: Sequence[str]) -> bytes:
                     document = episode_json(store, id_)
                 except UnknownEpisode:
                     continue
-                archive.writestr(f"craftscope-{in_a_file_name(id_)}.json", document)
+                archive.writestr(f"craftscope-{safe_file_name(id_)}.json", document)
 
     return _written(write)
 
@@ -59,7 +59,7 @@ def _written(write: Callable[[IO[bytes]], object]) -> bytes:
         return file.read()
 
 
-def in_a_file_name(text: str) -> str:
+def safe_file_name(text: str) -> str:
     """An id from a trace, with signs only that a file's name may hold."""
     return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in text[:64])
 

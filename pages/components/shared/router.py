@@ -8,7 +8,7 @@ from streamlit.runtime.pages_manager import PagesManager
 _DONE = "went_through_router"
 
 
-def inside_the_dashboard() -> None:
+def ensure_router() -> None:
     """Call first on every page. Reruns the page through `app.py` if Streamlit bypassed it.
 
     A fresh server knows the folder `pages` but not yet the router: if its very first request is a page's URL, Streamlit

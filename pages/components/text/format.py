@@ -162,7 +162,7 @@ def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tup
     return status_label(status, reason), _STATUS_COLOURS[status]
 
 
-def reason_in_words(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
+def stop_reason_text(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
     """Why an episode ended, to complete a sentence. on_done: with `reset`, limits count over all worlds."""
     if reason is None:
         return "still running"

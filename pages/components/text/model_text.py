@@ -39,17 +39,17 @@ _KINDS = {
 }
 
 
-def kind_in_words(kind: str) -> str:
+def error_kind_text(kind: str) -> str:
     """Why an answer could not be used. A kind that is not known is shown as it is: text, not to be read as Markdown."""
     return _KINDS.get(kind) or one_line(kind.replace("_", " "), _MAX_KIND_LENGTH) or "unknown"
 
 
-def problem_in_words(call: ModelCall) -> str:
+def invalid_answer_text(call: ModelCall) -> str:
     """Why this answer could not be used: of one that is not whole, whether a limit cut it. Empty where it could."""
     if call.error_kind is None:
         return ""
     if call.error_kind != "truncated":
-        return kind_in_words(call.error_kind)
+        return error_kind_text(call.error_kind)
     return "cut by the token limit" if ended_by_a_limit(call.finish_reason) else "its call is not whole"
 
 
@@ -60,7 +60,7 @@ def left_out_text(field: LeftOut) -> str:
     return f"{name} is {became}, as the server refused it: {reason}"
 
 
-def warning_in_words(warning: str) -> str:
+def warning_text(warning: str) -> str:
     """A warning of a decision: a kind of error, or a sentence already."""
     return _KINDS.get(warning, warning)
 
@@ -75,9 +75,9 @@ def reasoning_of(call: ToolCall) -> str:
     return INSTEAD if is_replacement(call) else call.reasoning
 
 
-def kinds_in_words(errors: Mapping[str, int]) -> str:
+def error_counts_text(errors: Mapping[str, int]) -> str:
     """`2 no tool call, 1 no answer in time`."""
-    return ", ".join(f"{number(count)} {kind_in_words(kind)}" for kind, count in errors.items())
+    return ", ".join(f"{number(count)} {error_kind_text(kind)}" for kind, count in errors.items())
 
 
 def usd(cost: float | None) -> str:
@@ -106,7 +106,7 @@ def tokens(count: int | None) -> str:
     return "n/a" if count is None else number(count)
 
 
-def attempts_in_words(attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
+def attempts_text(attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
     """A line for each HTTP request: what came, how long it took, and how long was waited before the next."""
     lines: list[str] = []
     for at, attempt in enumerate(attempts):

@@ -18,7 +18,7 @@ from core.store import TraceStore
 from core.store.episodes import Episodes
 from core.types import Attempt, Decision
 from pages.components.episode.messages_panel import SentPicture, picture_of
-from pages.components.text.model_text import attempts_in_words, kinds_in_words, usd
+from pages.components.text.model_text import attempts_text, error_counts_text, usd
 from tests.support import ROOT
 from tests.support.model.episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks
 from tests.support.model.server import Reply, says
@@ -294,12 +294,12 @@ def test_dollars_have_as_many_digits_as_they_need():
 
 
 def test_attempts_in_words():
-    lines = attempts_in_words((Attempt(0, 120, 429), Attempt(1_120, 30, error="ConnectError")))
+    lines = attempts_text((Attempt(0, 120, 429), Attempt(1_120, 30, error="ConnectError")))
     assert lines == ("1. HTTP 429 after 120 ms, then waited 1.0 s", "2. no answer (ConnectError) after 30.0 ms")
 
 
 def test_error_kinds_in_words_and_unknown_ones_unchanged():
-    assert kinds_in_words({"no_tool_call": 2, "some_thing": 1}) == "2 no tool call, 1 some thing"
+    assert error_counts_text({"no_tool_call": 2, "some_thing": 1}) == "2 no tool call, 1 some thing"
 
 
 def data_url(size: tuple[int, int], kind: str = "PNG") -> str:

@@ -9,7 +9,7 @@ import pytest
 from core.rewards import RewardShaper
 from core.types import Decision, RewardConfig, StateFacts, Step, Timing
 from pages.components.lab.policies.policies_text import config_name
-from pages.components.rewards.reward_text import differences, reward_in_words
+from pages.components.rewards.reward_text import differences, reward_text
 from pages.components.text.sentences import (
     env_reward_sentence,
     lambda_text,
@@ -102,7 +102,7 @@ def test_a_lambda_of_zero_is_explained():
 def test_every_page_that_shows_a_configuration_says_that_lambda_0_counts_as_1(given: float | None, text: str):
     config = RewardConfig("per_achievement", indicator_lambda=given)
     assert lambda_text(config) == text
-    assert reward_in_words(config) == f"Per achievement, {text}"
+    assert reward_text(config) == f"Per achievement, {text}"
     assert config_name("a" * 16, {"a" * 16: config}) == f"aaaaaaaa: Per achievement, {text}"
     assert f"{text} → λ 2" in differences(config, RewardConfig("per_achievement", indicator_lambda=2.0))
 

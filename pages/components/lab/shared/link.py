@@ -10,7 +10,7 @@ import streamlit as st
 from core.errors import InvalidReward, StoreError
 from core.rewards import checked, to_changes
 from core.types import RewardConfig
-from pages.components.browser.url import keep_in_address
+from pages.components.browser.url import write_to_url
 from pages.components.links.values import fits
 from pages.components.rewards.form import DEFAULT
 from pages.components.rewards.start import config_in, start_from_episode, start_from_link
@@ -66,7 +66,7 @@ def update_url(config: RewardConfig) -> None:
     LAB.put(_STARTED, True)
     against = LAB.get(COMPARED, PLAYED)
     is_in_url = config != checked(DEFAULT) and fits_in_url(config)
-    keep_in_address(
+    write_to_url(
         "lab",
         "comparison",
         {

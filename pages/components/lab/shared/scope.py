@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.rescore import StoredFacts
 from core.errors import StoreError, UnknownEpisode
 from core.text import plural
-from pages.components.browser.url import keep_in_address
+from pages.components.browser.url import write_to_url
 from pages.components.lab.shared.lab_text import episode_name
 from pages.components.lab.shared.link import remember_unknown, require_choice
 from pages.components.shared.state import store
@@ -45,7 +45,7 @@ def scope_picker(stored: StoredFacts) -> str:
         st.text_input("Episode", key=_EPISODE, bind="query-params", placeholder="id or its beginning", width=220)
         _newest_picker(stored)
     if links_one:  # the default is not in the URL; from now on the widget keeps its own parameter
-        keep_in_address("lab", "scope", {SCOPE: ONE})
+        write_to_url("lab", "scope", {SCOPE: ONE})
     return scope
 
 

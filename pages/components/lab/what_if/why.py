@@ -13,7 +13,7 @@ from pages.components.charts.download import Download, Table, file_name
 from pages.components.lab.shared.lab_text import change_in_words, episode_name, from_to, id_of, policy_of
 from pages.components.lab.what_if.charts import PaidEpisode, largest_parts, paid_parts, part_label, part_totals
 from pages.components.lab.what_if.rescored import Rescored
-from pages.components.rewards.form import can_set_weight, cell_in_words, set_weight, weight_of
+from pages.components.rewards.form import can_set_weight, cell_label, set_weight, weight_of
 from pages.components.shared.form_state import FormState
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, signed, words
@@ -83,7 +83,7 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
             field = form.key(f"pays_{kind}_{name}_{form.get(_edits_of(kind, name), 0)}_{value!r}")
             form.put(field_of(kind, name), field)
             column.number_input(
-                f"{words(name)}, {cell_in_words(kind)}",
+                f"{words(name)}, {cell_label(kind)}",
                 value=value,
                 key=field,
                 step=0.01,
