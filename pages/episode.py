@@ -9,7 +9,7 @@ from pages.components.episode.header import show_header
 from pages.components.episode.view import show_episode
 from pages.components.player.episode_data import episode_data_of
 from pages.components.player.position import follow_url
-from pages.components.shared.episode_picker import chosen_episode, link_to_traces
+from pages.components.shared.episode_picker import chosen_episode
 from pages.components.shared.router import ensure_router
 from pages.components.shared.state import stop_with, store
 
@@ -26,7 +26,7 @@ def main() -> None:
     if problem:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.text(problem)
-            link_to_traces()
+            st.page_link("pages/traces.py", label="All traces")
     show_episode(summary, data)
 
 

@@ -58,12 +58,12 @@ def summary(at: AppTest) -> str:
 
 
 def link(at: AppTest) -> dict[str, str]:
-    """What the form puts into the address bar."""
-    (component,) = [each for each in at.get("bidi_component") if each.proto.component_name.endswith("address")]
+    """What the form writes into the URL."""
+    (component,) = [each for each in at.get("bidi_component") if each.proto.component_name.endswith("url")]
     return json.loads(component.proto.json)["fields"]
 
 
-def address(at: AppTest, name: str) -> str:
+def query_value(at: AppTest, name: str) -> str:
     """A query parameter; a list where the test wrote it, a text where the page did."""
     value = at.query_params[name]
     return value[0] if isinstance(value, list) else value

@@ -14,7 +14,7 @@ import time
 
 from streamlit.components.v2 import component
 
-_NAME = "craftscope.at_rest"
+_NAME = "craftscope.debounced_rerun"
 _AFTER_MS = 400  # a fast typist's move from cell to cell
 _JS = """
 const CLICKABLE = "button, a[href], label, [role=button], [role=tab], [role=option], [role=menuitem]";
@@ -96,13 +96,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 def debounced_rerun(table: str) -> None:
     """Rerun the page a moment after the last edit. table: key of the container of the table."""
     listener = component(_NAME, js=_JS)
-    data = {
-        "table": table,
-        "ms": _AFTER_MS,
-        "run": str(time.monotonic_ns()),
-    }  # as text: JavaScript would round the number
-    listener(key=f"rest-{table}", data=data, on_rested_change=_nothing, height=0)
-
-
-def _nothing() -> None:
-    """Streamlit reports a trigger only if it has a callback."""
+    run = str(time.monotonic_ns())  # as text: JavaScript would round the number
+    data = {"table": table, "ms": _AFTER_MS, "run": run}
+    # Streamlit reports a trigger only if it has a callback.
+    listener(key=f"rest-{table}", data=data, on_rested_change=lambda: None, height=0)

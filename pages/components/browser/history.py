@@ -15,15 +15,15 @@ from streamlit.components.v2 import component
 
 _NAME = "craftscope.history"
 _JS = """
-const MOMENT_MS = 1500; // on a busy machine the two are this far apart
+const MOMENT_MS = 1500; // the two entries may be this far apart on a busy machine
 const ONE_PLACE = ["lab"];
 export default function () {
-  if (window.craftscopeHistory) return; // it outlasts the page
+  if (window.craftscopeHistory) return; // survives page changes
   window.craftscopeHistory = true;
   const push = window.history.pushState.bind(window.history);
   let pushedAt = -Infinity;
   let isArriving = true;
-  let left = null; // the address before the last touch changed it: if that led to another page, it stays behind
+  let left = null; // the URL before the last click or key: if that led to another page, this entry keeps it
   window.history.pushState = (state, title, url) => {
     const { pathname, href } = window.location;
     if (new URL(url ?? "", href).pathname === pathname) {
@@ -50,12 +50,12 @@ export default function () {
     left = null;
     isArriving = true;
   };
-  const touched = () => {
+  const onTouch = () => {
     left = null;
     isArriving = false;
   };
-  window.addEventListener("pointerdown", touched, true);
-  window.addEventListener("keydown", touched, true);
+  window.addEventListener("pointerdown", onTouch, true);
+  window.addEventListener("keydown", onTouch, true);
   window.addEventListener("popstate", forget);
 }
 """
@@ -63,5 +63,4 @@ _KEY = "history-entries"
 
 
 def one_history_entry_per_page() -> None:
-    """Mount the (invisible) component."""
     component(_NAME, js=_JS)(key=_KEY, height=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from streamlit.components.v2 import component
 
-_NAME = "craftscope.arrival"
+_NAME = "craftscope.page_ready"
 _JS = """
 const told = new WeakSet();
 export default function ({ parentElement, setStateValue }) {
@@ -27,8 +27,5 @@ export default function ({ parentElement, setStateValue }) {
 def page_is_ready(page: str) -> bool:
     """False in a page's first run; another run follows when the browser shows the page, and returns True."""
     listener = component(_NAME, js=_JS)
-    return bool(listener(key=f"arrival-{page}", on_arrived_change=_nothing, height=0).arrived)
-
-
-def _nothing() -> None:
-    """Streamlit reports a state only if it has a callback."""
+    # Streamlit reports a state only if it has a callback.
+    return bool(listener(key=f"page-ready-{page}", on_arrived_change=lambda: None, height=0).arrived)

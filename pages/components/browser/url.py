@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 from streamlit.components.v2 import component
 
-_NAME = "craftscope.address"
+_NAME = "craftscope.url"
 _JS = """
 export default function ({ data }) {
-  const address = new URL(window.location.href);
-  if (address.pathname.split("/").pop() !== data.page) return;
-  const query = new URLSearchParams(data.is_whole ? "" : address.search);
+  const url = new URL(window.location.href);
+  if (url.pathname.split("/").pop() !== data.page) return;
+  const query = new URLSearchParams(data.is_whole ? "" : url.search);
   if (data.episode) {
     const shown = query.get("id"); // may be a part of the id
     if (shown && !data.episode.startsWith(shown)) return;
@@ -27,9 +27,9 @@ export default function ({ data }) {
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  if (address.searchParams.toString() === query.toString()) return;
-  address.search = query.toString();
-  window.history.replaceState(window.history.state, "", address);
+  if (url.searchParams.toString() === query.toString()) return;
+  url.search = query.toString();
+  window.history.replaceState(window.history.state, "", url);
 }
 """
 
@@ -38,12 +38,12 @@ def write_step_to_url(page: str, episode_id: str, step: int, tab: str | None = N
     """Write `step` into the URL, if it still shows `page` (its URL path) with this episode. tab: the open tab, which
     Streamlit reads from the URL but does not write."""
     fields = {"step": str(step)} | ({"tab": tab} if tab else {})
-    _show(f"address-{page}", page, fields, episode=episode_id)
+    _write(f"url-{page}", page, fields, episode=episode_id)
 
 
 def write_form_to_url(page: str, fields: Mapping[str, str]) -> None:
     """Make `fields` the whole query of the URL, if it still shows `page`."""
-    _show(f"form-address-{page}", page, fields, is_whole=True)
+    _write(f"url-form-{page}", page, fields, is_whole=True)
 
 
 def write_to_url(page: str, what: str, fields: Mapping[str, str | None]) -> None:
@@ -51,10 +51,10 @@ def write_to_url(page: str, what: str, fields: Mapping[str, str | None]) -> None
 
     Written even if unchanged: Back within the page restores an older URL, but not the values of that time.
     """
-    _show(f"address-{page}-{what}", page, fields, drawn=time.monotonic_ns())
+    _write(f"url-{page}-{what}", page, fields, drawn=time.monotonic_ns())
 
 
-def _show(
+def _write(
     key: str,
     page: str,
     fields: Mapping[str, str | None],
@@ -64,6 +64,5 @@ def _show(
     drawn: int = 0,
 ) -> None:
     """drawn: if it differs from the last run, the URL is written again."""
-    address = component(_NAME, js=_JS)
     data = {"page": page, "fields": dict(fields), "is_whole": is_whole, "episode": episode, "drawn": drawn}
-    address(key=key, data=data, height=0)
+    component(_NAME, js=_JS)(key=key, data=data, height=0)

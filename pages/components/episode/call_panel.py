@@ -5,22 +5,19 @@ Names, arguments and reasoning come from a model: shown as text, never as Markdo
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
 from core.env.rules import ACTIONS
 from core.types import Decision, Step, ToolCall
 from pages.components.player.cursor import Cursor
-from pages.components.shared.long_text import show_long_text
+from pages.components.shared.long_text import show_long_data, show_long_text
 from pages.components.shared.problem import LONG, LONG_TEXT_PX, show_problem, show_scrolled_text
-from pages.components.text.escape import safe_data, safe_text
+from pages.components.text.escape import safe_text
 from pages.components.text.format import signed, words
 from pages.components.text.model_text import INSTEAD, invalid_answer_text, is_replacement, warning_text
-
-_MAX_TREE_LENGTH = 100_000
 
 
 def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
@@ -41,7 +38,7 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
         number_of_call += 1
         _show_call(call, executed, cursor, _title(call, number_of_call, sent))
     with st.expander("As stored"):
-        show_json([asdict(call) for call in decision.tool_calls])
+        show_long_data([asdict(call) for call in decision.tool_calls], key=f"calls-{decision.index}", name="calls")
     with st.expander("Observation"):
         observation = decision.observation or "(nothing)"
         show_long_text(observation, key=f"observation-{decision.index}", name="observation")
@@ -88,15 +85,6 @@ def _show_call(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor, title
     called = safe_text(f"{call.name}({call.arguments})")
     is_long = len(called) > LONG
     st.code(called, language="json", wrap_lines=True, height=LONG_TEXT_PX if is_long else "content")
-
-
-def show_json(value: Any) -> None:
-    """Data from a trace as a tree; as text if it is so large that a browser would freeze on the tree."""
-    text = json.dumps(value, default=str)
-    if len(text) <= _MAX_TREE_LENGTH:
-        st.json(json.dumps(safe_data(value), default=str), expanded=1)
-    else:
-        st.code(safe_text(text), language="json", wrap_lines=True, height=LONG_TEXT_PX)
 
 
 def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:

@@ -39,7 +39,7 @@ _STYLE = """
 .st-key-episode-figures [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.25; }
 .st-key-episode-figures [data-testid="stMetricLabel"] { height: 1.5rem; min-height: 0; opacity: 0.75; }
 .st-key-episode-figures [data-testid="stMetricLabel"] p { font-size: 0.82rem; line-height: 1.5rem; }
-.st-key-arrival-episode { position: absolute; } /* invisible: must not take up a gap */
+.st-key-page-ready-episode { position: absolute; } /* invisible: must not take up a gap */
 .st-key-episode-line { flex-wrap: nowrap; height: 1.75rem; overflow: hidden; }
 .st-key-episode-line :is([data-testid="stButton"] button, [data-testid="stPageLink"] a) { min-height: 1.6rem;
   padding: 0 0.3rem; white-space: nowrap; }

@@ -10,7 +10,6 @@ import base64
 import binascii
 import io
 import re
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -19,7 +18,7 @@ from PIL import Image
 
 from core.evidence import SentMessage, new_messages, sent_messages
 from core.text import plural
-from core.types import ModelCall
+from core.types import Decision, ModelCall
 from pages.components.shared.long_text import show_long_text
 from pages.components.text.escape import one_line
 from pages.components.text.format import number
@@ -41,22 +40,14 @@ _MAX_URL_LENGTH = 200
 _WIDTH_PX = 216
 
 
-@dataclass(frozen=True, slots=True)
-class AskedBefore:
-    """The newest call before the one shown, and the index of its decision."""
-
-    decision: int
-    call: ModelCall
-
-
-def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, key: str) -> None:
-    """before: the call to compare with, if there is one."""
+def show_messages(call: ModelCall, decision: int, before: Decision | None, key: str) -> None:
+    """decision: index of the call's decision. before: the newest earlier decision with a call, to compare with."""
     messages = sent_messages(call.request)
     if not messages:
         st.text("The request contains no messages.")
         return
-    is_new = new_messages(messages, sent_messages(before.call.request) if before else ())
-    st.caption(_in_words(len(messages), sum(is_new), decision, before))
+    is_new = new_messages(messages, sent_messages(before.model_call.request) if before and before.model_call else ())
+    st.caption(_count_text(len(messages), sum(is_new), decision, before))
     numbered = list(enumerate(zip(messages, is_new, strict=True)))
     hidden = len(numbered) - _MAX_MESSAGES
     if hidden > 0:
@@ -74,14 +65,14 @@ def show_messages(call: ModelCall, decision: int, before: AskedBefore | None, ke
                 _show_message(message, at, is_new=False, key=key)
 
 
-def _in_words(count: int, new: int, decision: int, before: AskedBefore | None) -> str:
+def _count_text(count: int, new: int, decision: int, before: Decision | None) -> str:
     messages = plural(count, "message")
     if before is None:
         why = " (no earlier decision called a model)" if decision else ""
         return f"{messages}, the first request of this episode{why}"
-    if before.decision == decision - 1:
+    if before.index == decision - 1:
         return f"{messages}, {number(new)} new since the previous call"
-    return f"{messages}, {number(new)} new since the previous call (decision {number(before.decision)})"
+    return f"{messages}, {number(new)} new since the previous call (decision {number(before.index)})"
 
 
 def _roles(entries: list[tuple[int, SentMessage]]) -> str:
@@ -125,46 +116,29 @@ def _size(message: SentMessage) -> str:
     return ", ".join(parts) or "empty"
 
 
-@dataclass(frozen=True, slots=True)
-class SentPicture:
-    """A picture, encoded again as PNG. kind, n_bytes: format and size of the original."""
-
-    png: bytes
-    width: int
-    height: int
-    kind: str
-    n_bytes: int
-
-    @property
-    def size_in_words(self) -> str:
-        """`288 × 288 pixels, PNG, 12,345 bytes`."""
-        return f"{self.width} × {self.height} pixels, {self.kind}, {number(self.n_bytes)} bytes"
-
-
-def picture_of(url: str) -> SentPicture | str:
-    """The picture of a `data:` URL, or a sentence why it is not shown."""
+def picture_of(url: str) -> tuple[Image.Image | None, str]:
+    """The picture of a `data:` URL with a caption of its size, or None with the reason why it is not shown."""
     match = _DATA_URL.match(url)
     if match is None:
-        return f"Picture URL, not fetched: {one_line(url, _MAX_URL_LENGTH)}"
+        return None, f"Picture URL, not fetched: {one_line(url, _MAX_URL_LENGTH)}"
     if len(url) > _MAX_CHARACTERS:
-        return f"Picture of {len(url):,} characters: too large to show"
+        return None, f"Picture of {len(url):,} characters: too large to show"
     try:
         data = base64.b64decode(url[match.end() :], validate=True)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             width, height = image.size
             if width * height > _MAX_PIXELS:
-                return f"Picture of {width:,} × {height:,} pixels: too large to show"
-            out = io.BytesIO()
-            image.convert("RGB").save(out, "PNG", compress_level=1)
-            return SentPicture(out.getvalue(), width, height, image.format or "", len(data))
+                return None, f"Picture of {width:,} × {height:,} pixels: too large to show"
+            caption = f"{width} × {height} pixels, {image.format}, {number(len(data))} bytes"
+            return image.convert("RGB"), caption
     except (binascii.Error, ValueError, OSError, SyntaxError, Image.DecompressionBombError):
-        return f"Picture of {len(url):,} characters: invalid data"
+        return None, f"Picture of {len(url):,} characters: invalid data"
 
 
 def show_picture(url: str) -> None:
-    picture = picture_of(url)
-    if isinstance(picture, str):
-        st.text(picture)
+    picture, text = picture_of(url)
+    if picture is None:
+        st.text(text)
         return
-    st.image(picture.png, width=min(_WIDTH_PX, picture.width), output_format="PNG", alt="The picture that was sent")
-    st.caption(picture.size_in_words)
+    st.image(picture, width=min(_WIDTH_PX, picture.width), output_format="PNG", alt="The picture that was sent")
+    st.caption(text)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.text import plural
 from core.types import Decision, ModelCall, ToolCall
-from pages.components.episode.messages_panel import AskedBefore, show_messages
+from pages.components.episode.messages_panel import show_messages
 from pages.components.shared.long_text import show_long_data, show_long_text
 from pages.components.shared.problem import show_problem
 from pages.components.text.escape import escape, one_line
@@ -40,8 +41,8 @@ _STYLE = """
 """
 
 
-def show_model(decision: Decision, before: AskedBefore | None, key: str) -> None:
-    """Draw the tab. before: the newest model call of the decisions before, where there is one."""
+def show_model(decision: Decision, before: Decision | None, key: str) -> None:
+    """before: the newest earlier decision that called a model."""
     call = decision.model_call
     if call is None:
         st.text("No model was called for this decision.")
@@ -51,10 +52,10 @@ def show_model(decision: Decision, before: AskedBefore | None, key: str) -> None
         _show_call(decision, call, before, key)
 
 
-def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, key: str) -> None:
+def _show_call(decision: Decision, call: ModelCall, before: Decision | None, key: str) -> None:
     if call.error_kind is not None:
         show_problem(
-            "The answer could not be used",
+            "Invalid answer",
             invalid_answer_text(call),
             call.error_detail,
             colour="orange" if decision.steps else "red",
@@ -64,31 +65,31 @@ def _show_call(decision: Decision, call: ModelCall, before: AskedBefore | None, 
     for field in call.left_out:
         st.text(left_out_text(field))
     _show_earlier(call, key)
-    _heading("What it answered")
+    _heading("Answer")
     _show_answer(call, key)
     _show_tool_calls(decision.tool_calls, key)
-    _heading("What it was asked")
+    _heading("Request")
     show_messages(call, decision.index, before, f"{key}-sent")
     _show_exchange(call)
-    with st.expander(f"Response as it came, {number(len(call.response_text))} characters", key=f"{key}-response"):
+    with st.expander(f"Raw response, {number(len(call.response_text))} characters", key=f"{key}-response"):
         show_long_text(call.response_text or "(nothing)", key=f"{key}-body", name="response", language="json")
-    with st.expander("Request as it was sent", key=f"{key}-request"):
+    with st.expander("Raw request", key=f"{key}-request"):
         show_long_data(call.request, key=f"{key}-request-file", name="request")
 
 
 def _heading(words: str) -> None:
-    """Of ours: it is read as Markdown."""
+    """words: our own text, as it is read as Markdown."""
     st.space("xxsmall")
     st.markdown(f"**{words}**")
 
 
 def _show_figures(call: ModelCall) -> None:
     figures = [
-        ("Latency", ms(call.latency_ms), "The whole call: all its attempts and the waits between them"),
-        ("Input", tokens(call.tokens_in), "Tokens of the request, as the server counts them"),
-        ("Cached", tokens(call.tokens_cached), "Those of the input that the server had in its cache"),
-        ("Output", tokens(call.tokens_out), "Tokens of the answer, as the server counts them"),
-        ("Reasoning", tokens(call.tokens_reasoning), "Those of the output that were spent on thinking"),
+        ("Latency", ms(call.latency_ms), "The whole call, with all HTTP attempts and the waits between them"),
+        ("Input", tokens(call.tokens_in), "Input tokens, as counted by the server"),
+        ("Cached", tokens(call.tokens_cached), "Input tokens read from the server's cache"),
+        ("Output", tokens(call.tokens_out), "Output tokens, as counted by the server"),
+        ("Reasoning", tokens(call.tokens_reasoning), "Output tokens spent on reasoning"),
         ("Cost", usd(call.cost_usd), escape(cost_note(call))),
     ]
     widths = [1, 1, 1, 1, 1.15, 1.3]
@@ -114,12 +115,8 @@ def _facts(call: ModelCall) -> str:
 def _show_earlier(call: ModelCall, key: str) -> None:
     if not call.earlier:
         return
-    count = len(call.earlier)
-    _heading("Asked again")
-    st.caption(
-        f"{number(count)} earlier answer{'' if count == 1 else 's'} to the same request could not be used. "
-        "What the rest of this tab shows is the last one."
-    )
+    _heading("Retries")
+    st.caption(f"{plural(len(call.earlier), 'invalid answer')} before the last one, which the rest of this tab shows")
     for at, bad in enumerate(call.earlier):
         label = f"Answer {at + 1}: {escape(invalid_answer_text(bad) or 'unknown')}"
         with st.expander(label, key=f"{key}-earlier-{at}"):
@@ -128,9 +125,9 @@ def _show_earlier(call: ModelCall, key: str) -> None:
             used = f"{tokens(bad.tokens_in)} tokens in, {tokens(bad.tokens_out)} out, {usd(bad.cost_usd)}"
             st.text(f"{_facts(bad)} · {ms(bad.latency_ms)} · {used}")
             if len(bad.attempts) > 1 or bad.paused_ms:
-                st.text(_how_it_was_reached(bad))
+                st.text(_attempts_text(bad))
             _show_answer(bad, f"{key}-earlier-{at}")
-            st.caption("Response as it came")
+            st.caption("Raw response")
             show_long_text(
                 bad.response_text or "(nothing)", key=f"{key}-earlier-body-{at}", name=f"response-{at}", language="json"
             )
@@ -144,24 +141,24 @@ def _show_answer(call: ModelCall, key: str) -> None:
         st.caption("Content")
         show_long_text(call.content, key=f"{key}-content", name="content")
     if not call.reasoning and not call.content:
-        st.caption("No text beside the tool call.")
+        st.caption("No text beside the tool call")
 
 
 def _show_tool_calls(calls: tuple[ToolCall, ...], key: str) -> None:
     sent = [call for call in calls if not is_replacement(call)]
     if not sent:
-        st.text("It called no tool.")
+        st.text("The model made no tool call.")
     for at, call in enumerate(sent):
-        st.caption("Tool call as it came" if len(sent) == 1 else f"Tool call {at + 1} of {len(sent)} as it came")
+        st.caption("Raw tool call" if len(sent) == 1 else f"Raw tool call {at + 1} of {len(sent)}")
         called = f"{call.name}({call.arguments})"
         show_long_text(called, key=f"{key}-tool-{at}", name=f"call-{at}", language="json")
-        st.caption("As it was read")
+        st.caption("Parsed actions")
         st.text(_actions(call) or "no valid action")
         for dropped in call.dropped:
             st.text(f"✕ dropped: {one_line(dropped.name, _MAX_NAME_LENGTH)} ({one_line(dropped.reason, 500)})")
     for call in calls:
         if is_replacement(call):
-            st.caption("What the policy did instead")
+            st.caption("Replacement action")
             st.text(f"{_actions(call)}. {INSTEAD}")
 
 
@@ -173,19 +170,18 @@ def _show_exchange(call: ModelCall) -> None:
     """The HTTP attempts; open where there was more than one."""
     if not call.attempts and not call.headers and not call.paused_ms:
         return
-    count = len(call.attempts)
-    label = f"HTTP: {number(count)} attempt{'' if count == 1 else 's'}"
+    label = f"HTTP: {plural(len(call.attempts), 'attempt')}"
     if call.waited_ms:
-        label += f", {ms(call.waited_ms)} of waiting"
-    with st.expander(label, expanded=count > 1):
-        st.text(_how_it_was_reached(call))
+        label += f", waited {ms(call.waited_ms)}"
+    with st.expander(label, expanded=len(call.attempts) > 1):
+        st.text(_attempts_text(call))
         if call.headers:
-            st.caption("Headers of the answer: rate limits and the server's own time")
+            st.caption("Response headers about rate limits and timing")
             lines = (f"{one_line(name, 80)}: {one_line(value, 300)}" for name, value in sorted(call.headers.items()))
             st.code("\n".join(lines), language=None, wrap_lines=True)
 
 
-def _how_it_was_reached(call: ModelCall) -> str:
-    """A line for each request, and one for the wait after the last, where there was one."""
-    after = f"Then waited {ms(call.paused_ms)} before it went on." if call.paused_ms else ""
+def _attempts_text(call: ModelCall) -> str:
+    """A line for each HTTP attempt, and one for the wait after the last, if any."""
+    after = f"Then waited {ms(call.paused_ms)}" if call.paused_ms else ""
     return "\n".join(filter(None, (*attempts_text(call.attempts), after)))

@@ -9,10 +9,10 @@ import streamlit as st
 from core.types import Decision, RewardBreakdown, RewardConfig
 from pages.components import charts
 from pages.components.charts.download import Cell, Download, file_name
-from pages.components.episode.call_panel import show_json
 from pages.components.episode.reward_charts import cumulative_rewards, reward_waterfall
 from pages.components.player.cursor import Cursor
 from pages.components.player.episode_data import EpisodeData
+from pages.components.shared.long_text import show_long_data
 from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
 from pages.components.text.format import exact, short_id
 from pages.components.text.sentences import env_reward_sentence, lambda_text, reward_notes, reward_sentence
@@ -40,7 +40,7 @@ def show_reward(decision: Decision, config: RewardConfig, data: EpisodeData, cur
     with st.expander(f"Reward configuration {config.config_hash[:8]}"):
         strategy = safe_text(config.strategy, MAX_LINE_LENGTH)
         st.text(f"strategy {strategy}, {lambda_text(config)}, step beta {exact(config.step_beta)}")
-        show_json(asdict(config))
+        show_long_data(asdict(config), key=f"reward-config-{key}", name="reward-configuration")
 
 
 def returns_table(data: EpisodeData) -> list[list[Cell]]:

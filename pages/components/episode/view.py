@@ -16,7 +16,6 @@ from pages.components.browser.url import write_step_to_url
 from pages.components.episode.call_panel import show_tool_calls
 from pages.components.episode.ledger_panel import show_ledger
 from pages.components.episode.map_panel import show_map
-from pages.components.episode.messages_panel import AskedBefore
 from pages.components.episode.model_panel import show_model
 from pages.components.episode.potential_panel import show_potential
 from pages.components.episode.reward_panel import show_reward
@@ -243,17 +242,16 @@ def _show_decision_tab(
     elif tab == "Tool call":
         show_tool_calls(decision, cursor)
     elif tab == "Model":
-        show_model(decision, _call_before(summary.id, data, decision.index), f"model-{summary.id}")
+        show_model(decision, _caller_before(summary.id, data, decision.index), f"model-{summary.id}")
     else:
         facts = _facts_at(decision, data, cursor)
         show_state(facts, decision.before, decision.index, data.unlocks, cursor.frame)
 
 
-def _call_before(episode_id: str, data: EpisodeData, index: int) -> AskedBefore | None:
-    """The newest call before that decision; the decision just before may have called no model."""
+def _caller_before(episode_id: str, data: EpisodeData, index: int) -> Decision | None:
+    """The newest earlier decision that called a model; the one just before may have called none."""
     caller = next((earlier.index for earlier in reversed(data.decisions[:index]) if earlier.model_calls), None)
-    call = None if caller is None else store().episodes.decision(episode_id, caller).model_call
-    return None if caller is None or call is None else AskedBefore(caller, call)
+    return None if caller is None else store().episodes.decision(episode_id, caller)
 
 
 def _facts_at(decision: Decision, data: EpisodeData, cursor: Cursor) -> StateFacts:

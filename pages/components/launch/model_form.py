@@ -12,27 +12,26 @@ from core.params import read_params
 from core.policies.llm import LlmParams, Trial, try_connection
 from core.policies.llm.prompt import default_system_prompt
 from core.types import Budget
-from pages.components.launch.connection import key_field
-from pages.components.launch.profile_picker import profile_picker
+from pages.components.launch.connection import key_field, profile_picker
 from pages.components.launch.state import LAUNCH, PREFIX, keep
 from pages.components.shared.param_field import param_field
 from pages.components.text.escape import safe_text
-from pages.components.text.model_text import tokens
+from pages.components.text.format import number
 
 _FIELDS: dict[str, Field[Any]] = {spec.name: spec for spec in fields(LlmParams)}
 _OBSERVATIONS = {"text": "Text", "picture": "Picture", "both": "Text and picture"}
 _ON_BAD_CALL = {"stop": "Stop the episode", "retry": "Ask again, then stop", "noop": "Skip one step (noop), go on"}
 _NO_PICTURES = (
-    "Mistral's API and servers that use mistral-common refuse pictures here: only a user message takes one, and they "
-    "take no user message after a tool's result."
+    "Mistral's API and servers that use mistral-common refuse pictures here: they accept them only in a user message, "
+    "and no user message after a tool result."
 )
 _PROMPT = f"{PREFIX}llm_prompt"
-_PROMPT_DEFAULT = f"{PREFIX}llm_prompt_default"
+_DEFAULT_PROMPT = f"{PREFIX}llm_prompt_default"
 _TRIAL = f"{PREFIX}llm_trial"
 
 
 def model_settings() -> dict[str, Any]:
-    """Draw the settings; parameters of the policy, not yet checked."""
+    """The policy's parameters as entered, not checked."""
     params: dict[str, Any] = {}
     st.markdown("**Connection**")
     params["profile"] = profile_picker()
@@ -72,33 +71,27 @@ def model_settings() -> dict[str, Any]:
 
 
 def missing_settings(params: dict[str, Any]) -> str:
-    """What has to be entered before the rest can be checked; empty where nothing has."""
+    """A message about what to enter before the rest can be checked; empty if nothing is missing."""
     names = {"base_url": "a base URL", "model": "a model"}
     missing = [words for name, words in names.items() if not params[name].strip()]
     return f"Enter {' and '.join(missing)}, or choose a saved connection." if missing else ""
 
 
 def budget_form() -> Budget:
-    """Draw the budget; an empty field leaves its part open."""
+    """An empty field means no limit."""
     st.markdown("**Budget**")
     row = st.columns(3)
-    calls = row[0].number_input(
-        "Max calls", min_value=1, value=None, key=keep("budget_calls", None), step=10, placeholder="no limit",
-        persist_state="session",
-    )  # fmt: skip
-    most_tokens = row[1].number_input(
-        "Max tokens", min_value=1, value=None, key=keep("budget_tokens", None), step=1_000, placeholder="no limit",
-        persist_state="session",
-    )  # fmt: skip
+    optional: dict[str, Any] = {"value": None, "placeholder": "no limit", "persist_state": "session"}
+    calls = row[0].number_input("Max calls", min_value=1, step=10, key=keep("budget_calls", None), **optional)
+    tokens = row[1].number_input("Max tokens", min_value=1, step=1_000, key=keep("budget_tokens", None), **optional)
     dollars = row[2].number_input(
-        "Max US dollars", min_value=0.0001, value=None, key=keep("budget_usd", None), step=0.1, format="%.4f",
-        placeholder="no limit", persist_state="session",
-    )  # fmt: skip
-    st.caption(
-        "Shared by all episodes of this run. Checked before each call; calls in flight may exceed it. Tokens are what "
-        "the server counts."
+        "Max US dollars", min_value=0.0001, step=0.1, format="%.4f", key=keep("budget_usd", None), **optional
     )
-    return Budget(calls, most_tokens, dollars)
+    st.caption(
+        "Shared by all episodes of this run. Checked before each call; calls in flight may exceed it. The server counts "
+        "the tokens."
+    )
+    return Budget(calls, tokens, dollars)
 
 
 def _field(name: str, **more: Any) -> Any:
@@ -112,24 +105,24 @@ def _row(params: dict[str, Any], *names: str) -> None:
 
 
 def _system_prompt() -> str:
-    """The default stands in the field to be edited; unedited, it is stored as empty."""
+    """The field starts with the default prompt; if unedited, it is stored as empty."""
     default = default_system_prompt(int(st.session_state[keep("max_actions", 5)]))
-    if st.session_state.get(_PROMPT, None) in (None, "", st.session_state.get(_PROMPT_DEFAULT)):
+    if st.session_state.get(_PROMPT, None) in (None, "", st.session_state.get(_DEFAULT_PROMPT)):
         st.session_state[_PROMPT] = default
-    st.session_state[_PROMPT_DEFAULT] = default
+    st.session_state[_DEFAULT_PROMPT] = default
     text = st.text_area(
         _FIELDS["system_prompt"].metadata["label"],
         key=_PROMPT,
         persist_state="session",
         height=200,
-        help="The default is the rules of the game, written from the game's own data and the max actions per call. "
-        "Clear the field to get it back.",
+        help="The default explains the rules of the game, from the game's own data and the actions executed per call. "
+        "Clear the field to restore it.",
     )
     if text == default:
-        st.caption(f"Default: the rules of the game, about {tokens(len(text) // 4)} tokens")
+        st.caption(f"Default: the rules of the game, about {number(len(text) // 4)} tokens")
         return ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"Your own prompt, about {tokens(len(text) // 4)} tokens", width="content")
+        st.caption(f"Your own prompt, about {number(len(text) // 4)} tokens", width="content")
         st.button("Restore default", key=f"{PREFIX}llm_prompt_back", on_click=_back_to_default, type="tertiary")
     return text
 
@@ -143,14 +136,14 @@ def _trial_button(params: dict[str, Any]) -> None:
         if st.button(
             "Test connection",
             key=f"{PREFIX}llm_try",
-            help="One tiny call of 15 seconds at most. It may cost a fraction of a cent.",
+            help="One small call, at most 15 seconds. It may cost a fraction of a cent.",
         ):
-            with st.spinner("Asking…"):
-                st.session_state[_TRIAL] = (_asked(params), _try(params))
-        asked, trial = st.session_state.get(_TRIAL, (None, None))
+            with st.spinner("Calling the model…"):
+                st.session_state[_TRIAL] = (_tested(params), _try(params))
+        tested, trial = st.session_state.get(_TRIAL, (None, None))
         if trial is None:
             return
-        if asked != _asked(params):
+        if tested != _tested(params):
             st.caption("Settings changed since the test", width="content")
             return
         if trial.ok:
@@ -162,8 +155,8 @@ def _trial_button(params: dict[str, Any]) -> None:
     st.text(safe_text(trial.sentence, 1_000))
 
 
-def _asked(params: dict[str, Any]) -> dict[str, Any]:
-    """What a trial depends on."""
+def _tested(params: dict[str, Any]) -> dict[str, Any]:
+    """The settings that a connection test depends on."""
     return {name: params[name] for name in ("base_url", "model", "key_name", "temperature", "top_p", "seed", "extra")}
 
 

@@ -12,8 +12,8 @@ from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import short_id, signed, status_label
 
 _LAST = "last_episode"
-_OFFERED = 5
-_LOOKED_AT = 50
+_MAX_OFFERED = 5
+_MAX_READ = 50
 _MAX_LABEL_LENGTH = 40
 _MAX_ECHOED = 300
 
@@ -37,25 +37,20 @@ def chosen_episode() -> EpisodeSummary:
     if store().episodes.is_empty():
         show_empty_store()
     else:
-        st.subheader("Which episode?", anchor=False)
-        st.text("No episode is open. Choose one of the newest, or find another in Traces.")
+        st.subheader("No episode is open", anchor=False)
+        st.text("Choose one of the newest, or find another in Traces.")
         _offer_others()
     st.stop()
     raise AssertionError("st.stop() returned")
 
 
-def link_to_traces(label: str = "All traces") -> None:
-    """Link to Traces."""
-    st.page_link("pages/traces.py", label=label)
-
-
 def _offer_others() -> None:
-    newest = store().episodes.page(limit=_LOOKED_AT).rows
-    for row in sorted(newest, key=lambda row: not row.n_steps)[:_OFFERED]:  # finished episodes first
+    newest = store().episodes.page(limit=_MAX_READ).rows
+    for row in sorted(newest, key=lambda row: not row.n_steps)[:_MAX_OFFERED]:  # episodes with steps first
         label = (
             f"{escape(short_id(row.id))} · {escape(one_line(row.policy, _MAX_LABEL_LENGTH))} · seed {row.seed} · "
             f"{status_label(row.status, row.stop_reason)} · shaped return {signed(row.shaped_return)}"
         )
         if st.button(label, key=f"offer-{row.id}"):
             st.switch_page("pages/episode.py", query_params={"id": row.id})
-    link_to_traces()
+    st.page_link("pages/traces.py", label="All traces")

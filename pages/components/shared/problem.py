@@ -7,12 +7,8 @@ import streamlit as st
 from pages.components.text.escape import MAX_LINE_LENGTH, safe_text
 
 LONG = 900  # characters
-
-
-_MANY_LINES = 10
-
-
 LONG_TEXT_PX = 240
+_MANY_LINES = 10
 
 
 def show_problem(

@@ -17,7 +17,7 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.store.episodes import Episodes
 from core.types import Attempt, Decision
-from pages.components.episode.messages_panel import SentPicture, picture_of
+from pages.components.episode.messages_panel import picture_of
 from pages.components.text.model_text import attempts_text, error_counts_text, usd
 from tests.support import ROOT
 from tests.support.model.episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks
@@ -160,7 +160,7 @@ def test_invalid_answers_before_a_retry_are_shown(data_dir: Path):
     recorded(good, says(says_nothing_to_do()), good, on_bad_call="retry", ask_again=2)
     at = opened()
     assert "Answer 1: no tool call" in expanders(at)
-    assert "1 earlier answer to the same request could not be used." in captions(at)
+    assert "1 invalid answer before the last one" in captions(at)
     assert any("holds no tool call" in text for text in texts(at))
     assert HOSTILE in codes(at)
     head = next(caption.value for caption in at.caption if caption.value.startswith("Model:"))
@@ -172,7 +172,7 @@ def test_an_invalid_call_is_explained(data_dir: Path):
     at = opened(step=0)
     assert "no tool call" in texts(at)
     assert any("may not be able to call tools" in text for text in texts(at))
-    assert "It called no tool." in texts(at)
+    assert "The model made no tool call." in texts(at)
     assert metrics(at)["Input"] == "n/a"
 
 
@@ -285,7 +285,7 @@ def test_dollars_have_as_many_digits_as_they_need():
     assert [usd(cost) for cost in (None, 0, 0.0000001, 0.000123, 0.0123, 0.5, 12.3)] == [
         "n/a",
         "0 USD",
-        "under 0.00001 USD",
+        "< 0.00001 USD",
         "0.00012 USD",
         "0.0123 USD",
         "0.500 USD",
@@ -309,10 +309,9 @@ def data_url(size: tuple[int, int], kind: str = "PNG") -> str:
 
 
 def test_a_picture_of_a_data_url_is_read():
-    picture = picture_of(data_url((20, 10), "JPEG"))
-    assert isinstance(picture, SentPicture)
-    assert (picture.width, picture.height, picture.kind) == (20, 10, "JPEG")
-    assert picture.png.startswith(b"\x89PNG")
+    picture, caption = picture_of(data_url((20, 10), "JPEG"))
+    assert picture is not None and picture.size == (20, 10)
+    assert caption.startswith("20 × 10 pixels, JPEG, ")
 
 
 @pytest.mark.parametrize(
@@ -328,7 +327,8 @@ def test_a_picture_of_a_data_url_is_read():
     ids=["url", "html", "no base64", "svg", "many pixels", "many characters"],
 )
 def test_an_invalid_picture_is_explained(url: str, says: str):
-    assert says in str(picture_of(url))
+    picture, reason = picture_of(url)
+    assert picture is None and says in reason
 
 
 def cut_call(finish_reason: str) -> Reply:
@@ -342,22 +342,22 @@ def cut_call(finish_reason: str) -> Reply:
 def test_a_cut_call_blames_the_token_limit_only_if_the_server_says_so(data_dir: Path):
     recorded(cut_call("tool_calls"), cut_call("length"), on_bad_call="noop", decisions=2)
     finished = opened_at(0)
-    assert "its call is not whole" in texts(finished)
+    assert "incomplete call" in texts(finished)
     assert any("look at the server's tool-call parser" in text for text in texts(finished))
     assert not any("limit of tokens" in text for text in texts(finished))
     cut = opened_at(1)
-    assert "cut by the token limit" in texts(cut)
+    assert "cut off by the token limit" in texts(cut)
     assert any("raise the limit of tokens" in text for text in texts(cut))
 
 
 def test_a_replacement_action_is_not_a_second_call(data_dir: Path):
     recorded(cut_call("tool_calls"), on_bad_call="noop", decisions=1)
     at = opened(step=1)
-    assert "Tool call as it came" in captions(at) and "Tool call 1 of 2" not in captions(at)
-    assert "What the policy did instead" in captions(at)
+    assert "Raw tool call" in captions(at) and "Raw tool call 1 of 2" not in captions(at)
+    assert "Replacement action" in captions(at)
     assert any(text.startswith("noop. The answer was invalid, so the policy did nothing") for text in texts(at))
     at = opened("Tool call", step=1)
     assert "Replacement action" in captions(at)
     assert not any(text.startswith("Call 1 of 2") for text in texts(at))
-    assert "Invalid answer: its call is not whole." in texts(at)
+    assert "Invalid answer: incomplete call." in texts(at)
     assert not any("(truncated)" in text or text == "truncated" for text in texts(at))

@@ -20,7 +20,7 @@ from pages.components.launch.estimate import longest_s, throughput_of
 from pages.components.text.escape import escape
 from pages.components.text.format import seeds_text
 from tests.support import ROOT
-from tests.support.launch_page import address, checked, described, errors, link, opened, summary
+from tests.support.launch_page import checked, described, errors, link, opened, query_value, summary
 
 WAIT_S = 120
 
@@ -430,7 +430,7 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
     checked(at.button(key="launch_now").click().run())
     (run,) = stored.runs.newest().rows
     assert run.name == "Two short ones"
-    assert address(at, "id") == run.id
+    assert query_value(at, "id") == run.id
     assert at.title[0].value == "Two short ones"
     checked(at.switch_page("pages/launch.py").run())
     assert at.text_input(key="launch_name").value == ""  # a name is for one launch

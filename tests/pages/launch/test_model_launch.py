@@ -18,7 +18,7 @@ from core.store import TraceStore
 from core.types import Budget, ModelProfile
 from pages.components.launch.estimate import share_of_budget
 from pages.components.text.escape import escape
-from tests.support.launch_page import address, checked, described, errors, link, summary
+from tests.support.launch_page import checked, described, errors, link, query_value, summary
 from tests.support.launch_page import opened as opened_on
 from tests.support.model.server import ModelServer, calls, says
 from tests.support.model.strict import Claude, strict_server
@@ -315,7 +315,7 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
         assert "<span>Budget</span><b>2 calls, 1.500 USD</b>" in summary(at)
         assert "A budget in dollars has no effect here" in captions(at)
         at.button(key="launch_now").click().run()
-        run = stored.runs.get(address(at, "id"))
+        run = stored.runs.get(query_value(at, "id"))
         stored.queue.request_stop(run_id=run.id)
     params = run.config["policy"]["params"]
     assert (params["system_prompt"], params["on_bad_call"], params["model"]) == ("Play well.", "noop", "tiny-model")

@@ -14,7 +14,7 @@ from core.settings import load_settings, read_key
 from core.store import DecisionSummary, TraceStore
 from core.types import ModelProfile
 from tests.support import ROOT
-from tests.support.launch_page import address, checked, described
+from tests.support.launch_page import checked, described, query_value
 from tests.support.launch_page import opened as opened_launch
 from tests.support.launches import wait_until_over
 from tests.support.model.episodes import EPISODE, KEY, RUN, record, thinks
@@ -167,7 +167,7 @@ def test_a_key_and_its_host_in_streamlits_secrets_are_found(data_dir: Path, serv
         assert pieces(everything(at)) == []
 
         at.button(key="launch_now").click().run()  # and a worker finds it too
-        (summary,) = wait_until_over(store, address(at, "id"))
+        (summary,) = wait_until_over(store, query_value(at, "id"))
         assert summary.n_decisions == 1 and summary.error is None
         assert server.requests[1][1]["authorization"] == f"Bearer {KEY}"
         assert pieces(repr(store.episodes.load(summary.id)) + repr(store.runs.get(summary.run_id))) == []
