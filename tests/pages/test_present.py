@@ -30,7 +30,7 @@ def test_only_the_player_is_shown(recorded: TraceStore):
 def test_an_invalid_step_shows_the_same_error_as_the_episode_page(recorded: TraceStore):
     at = opened(id=SCRIPTED, step="abc")
     assert at.session_state[f"frame:{SCRIPTED}"] == 0
-    assert any('"abc" in the URL is not a step' in text for text in texts(at))
+    assert any('Invalid step in the URL: "abc"' in text for text in texts(at))
 
 
 def test_an_episode_without_a_frame_links_back(empty: TraceStore):

@@ -88,8 +88,8 @@ def budget_form() -> Budget:
         "Max US dollars", min_value=0.0001, step=0.1, format="%.4f", key=keep("budget_usd", None), **optional
     )
     st.caption(
-        "Shared by all episodes of this run. Checked before each call; calls in flight may exceed it. The server counts "
-        "the tokens."
+        "Shared by all episodes of this run. Checked before each call; calls in flight may exceed it. Tokens: as "
+        "counted by the server."
     )
     return Budget(calls, tokens, dollars)
 

@@ -4,8 +4,8 @@ Frame 0 is the world after reset, frame k the world after step k - 1 (see `pages
 
 **Going to a decision** shows its result: the frame after its last step, with changes counted from before its first.
 The selector, its buttons, the player's `[` and `]` and the charts all do so. Going to an unlock shows the frame of that
-step. Before the first decision comes frame 0. A decision without a step has no frame of its own: the player's keys skip
-it, the selector shows it with the frame in which the policy was called.
+step. Frame 0 comes before the first decision. A decision without a step has no frame of its own: the player's keys skip
+it, and the selector shows it with the frame in which the policy was called.
 """
 
 from __future__ import annotations
@@ -48,11 +48,6 @@ def decision_at_frame(decisions: Sequence[DecisionSummary], frame: int) -> int |
     return max(0, bisect_right(decisions, frame - 1, key=lambda decision: decision.step_start) - 1)
 
 
-def frame_of_decision(decision: DecisionSummary) -> int:
-    """The last frame of the decision, its result; without a step, the frame in which the policy was called."""
-    return decision.step_end
-
-
 def cursor_at(decisions: Sequence[DecisionSummary], frame: int, picked: Cursor | None = None) -> Cursor:
     """The cursor at a frame. `picked`, the last decision chosen, applies while the frame stays the same; this is how a
     decision without a step can be shown."""
@@ -62,15 +57,13 @@ def cursor_at(decisions: Sequence[DecisionSummary], frame: int, picked: Cursor |
 
 
 def frame_from_text(text: str | None, frames: int) -> tuple[int | None, str]:
-    """Read the `step` of a URL: the frame and an empty string, or None and an error. frames: how many there are."""
+    """Reads the `step` of a URL: the frame and an empty string, or None and an error. frames: their number."""
     if text is None:
         return None, ""
     last = max(frames - 1, 0)
+    shown = safe_text(text, _MAX_ECHOED)
     if not _WHOLE_NUMBER.fullmatch(text):
-        return (
-            None,
-            f'"{safe_text(text, _MAX_ECHOED)}" in the URL is not a step; give a whole number, 0 to {last:,}.',
-        )
+        return None, f'Invalid step in the URL: "{shown}". Enter a whole number from 0 to {last:,}.'
     if len(text) > _MAX_DIGITS or int(text) > last:
-        return None, f"Step {safe_text(text, _MAX_ECHOED)} is not in this episode, which has steps 0 to {last:,}."
+        return None, f"Step {shown} is not in this episode, which has steps 0 to {last:,}."
     return int(text), ""

@@ -1,4 +1,4 @@
-"""What the page needs of all steps of an episode: read once, kept small."""
+"""Data about all steps of an episode, loaded once per page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from core.evidence import ModelTotals, model_totals
 from core.facts.columns import FactColumns
 from core.scenes import PackedScenes, read_packed
 from core.store import DecisionSummary, EpisodeSummary, TraceStore
-from core.types import Decision, Episode, RewardBreakdown, StateRecord
-from pages.components.player import DecisionHud, PlayerData, StepHud, build_player_data
-from pages.components.text.escape import safe_text
-
-_MAX_CAPTION_LENGTH = 1_000  # the tab beside the player has the whole of it
+from core.types import Episode, RewardBreakdown, StateRecord
+from pages.components.player import PlayerData, build_player_data
 
 
 @dataclass(frozen=True)
@@ -26,11 +23,10 @@ class EpisodeData:
     """One episode, as far as it is stored.
 
     initial: the world after reset. decisions: all of them, in order.
-    player: what the player draws; None where there is no frame or where the frames are damaged (`problem` says so).
+    player: None if there is no frame or if the frames are corrupt, which `problem` then explains.
     positions: (x, y) at each frame. unlocks: achievement -> index of the step that unlocked it, in order.
-    env_totals: the environment's rewards summed up, at each frame. shaped_totals: the shaped ones, at each decision's
-    end. model: what its model calls come to; None where no model was asked. breakdowns: what each decision earned, in
-    parts.
+    env_totals: environment return up to each frame. shaped_totals: shaped return up to the end of each decision.
+    model: sums over its model calls; None without any. breakdowns: each decision's reward by component.
     """
 
     initial: StateRecord | None
@@ -56,11 +52,11 @@ class EpisodeData:
 
 
 def episode_data_of(store: TraceStore, summary: EpisodeSummary) -> EpisodeData:
-    """The data of an episode, read again when more of it is stored."""
+    """Cached until more of the episode is stored."""
     return _load(store, store.url, summary.id, summary.n_decisions, summary.status.value)
 
 
-# cache_resource: it is frozen, and cache_data would copy it at each step of the player.
+# cache_resource: the data is frozen, and cache_data would copy it at each step of the player.
 @st.cache_resource(max_entries=6, show_spinner="Opening the episode…")
 def _load(_store: TraceStore, url: str, episode_id: str, n_decisions: int, status: str) -> EpisodeData:
     episode = _store.episodes.load(episode_id)
@@ -87,7 +83,7 @@ def reward_columns_of(store: TraceStore, summary: EpisodeSummary) -> FactColumns
 
 
 def scenes_of(store: TraceStore, summary: EpisodeSummary) -> PackedScenes:
-    """All its scenes, that of the reset first. Raises InvalidInput where they are damaged."""
+    """All its scenes, the one after reset first. Raises InvalidInput if they are corrupt."""
     return _load_scenes(store, store.url, summary.id, summary.n_decisions, summary.status.value)
 
 
@@ -104,32 +100,7 @@ def _load_scenes(_store: TraceStore, url: str, episode_id: str, n_decisions: int
 def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None, str]:
     if episode.initial is None:
         return None, ""
-    steps = [StepHud(safe_text(step.action, 60), step.env_reward) for step in episode.steps]
     try:
-        data = build_player_data(
-            store.episodes.packed_scenes(episode.id),
-            steps,
-            [_hud(decision) for decision in _with_starts(episode)],
-            [(step, safe_text(name, 60)) for name, step in episode.unlock_steps.items()],
-        )
+        return build_player_data(store.episodes.packed_scenes(episode.id), episode), ""
     except InvalidInput as error:
         return None, str(error)
-    return data, ""
-
-
-def _with_starts(episode: Episode) -> list[tuple[int, Decision]]:
-    starts = accumulate((len(decision.steps) for decision in episode.decisions), initial=0)
-    return list(zip(starts, episode.decisions, strict=False))
-
-
-def _hud(placed: tuple[int, Decision]) -> DecisionHud:
-    start, decision = placed
-    return DecisionHud(
-        step_start=start,
-        step_end=start + len(decision.steps),
-        reward=decision.reward.total,
-        reasoning=safe_text(
-            "\n".join(call.reasoning for call in decision.tool_calls if call.reasoning), _MAX_CAPTION_LENGTH
-        ),
-        error=safe_text(decision.error.detail, _MAX_CAPTION_LENGTH) if decision.error else "",
-    )

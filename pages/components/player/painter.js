@@ -41,7 +41,7 @@ class Painter {
     return this.rows * this.atlas.tile;
   }
 
-  // scale: whole device pixels a texture pixel.
+  // scale: device pixels per texture pixel, a whole number.
   setScale(scale) {
     this.scale = scale;
     [this.canvas.width, this.canvas.height] = [this.width * scale, this.height * scale];
@@ -100,7 +100,7 @@ class Painter {
     }
   }
 
-  // Crafter's night without its noise: colours fade to 40 %, half of the way to dark blue.
+  // Crafter's night without its noise: colours fade to 40%, halfway to dark blue.
   light(daylight) {
     const { data } = this.image;
     const dark = 1 - daylight;
@@ -125,7 +125,7 @@ class Painter {
     }
   }
 
-  // Items and digits at whole multiples of their textures, so that no pixel is wider than another.
+  // Items and digits at whole multiples of their textures, so that all pixels have the same size.
   drawItems(frame, top) {
     const { items, inventory, width } = this.scenes;
     const tile = this.atlas.tile;
@@ -157,7 +157,7 @@ class Painter {
     });
   }
 
-  // Crafter has no texture for 0: none of its amounts needs one.
+  // Crafter has no texture for 0, because it never shows one.
   drawZero(x, y, size) {
     this.context.strokeStyle = "#fff";
     this.context.lineWidth = size / 5;
@@ -171,7 +171,7 @@ class Painter {
   }
 }
 
-// As Pillow turns colours to gray.
+// Pillow's conversion to gray.
 function grayOf(data, i) {
   return (19595 * data[i] + 38470 * data[i + 1] + 7471 * data[i + 2] + 0x8000) >> 16;
 }

@@ -1,5 +1,5 @@
-// The player: one instance for each place it is mounted in. Streamlit calls the default export whenever the data or
-// the theme changes, and the function it returns when the player goes away.
+// The player: one instance per mount point. Streamlit calls the default export whenever the data or the theme changes,
+// and the returned function when the player is removed.
 
 const SPEEDS = [1, 5, 10, 30, 60]; // frames a second, keys 1 to 5
 const AWAITS_FIRST_FRAME = ".cs-first-frame.cs-is-awaited";
@@ -7,14 +7,14 @@ const REPORT_AFTER_MS = 60;
 const REPORT_WHILE_PLAYING_MS = 250;
 const TOAST_MS = 1800;
 const AWAKE_MS = 2500;
-const WIDEST_FRAME = 720; // CSS pixels
+const MAX_FRAME_PX = 720;
 const OF_STEPS = "[class*='st-key-seek-steps-']";
 const OF_DECISIONS = "[class*='st-key-seek-decisions-']";
 const PLOT_AREAS = `${OF_STEPS} .nsewdrag, ${OF_DECISIONS} .nsewdrag`;
-const CLICK_MOVES_PX = 6; // a press that moves further is no click
+const CLICK_MOVES_PX = 6; // a press that moves further is not a click
 
 const players = new WeakMap(); // mount point -> Player
-const open = []; // the player used last is the last one: keys go to it
+const open = []; // ordered by last use: keys go to the last one
 
 class Player {
   constructor(root) {
@@ -98,15 +98,15 @@ class Player {
     try {
       await this.load(data, isFirst);
     } catch (error) {
-      this.say(`The episode could not be drawn: ${error.message}. Reload the page to try again.`);
+      this.showNotice(`Cannot draw the episode: ${error.message}. Reload the page to try again.`);
     }
-    // After the browser has put the frame on the screen, not before.
+    // After the browser has put the frame on the screen.
     if (isFirst) requestAnimationFrame(() => setTimeout(() => this.tellFirstFrame(), 0));
   }
 
   tellFirstFrame() {
     if (this.closed || !document.querySelector(AWAITS_FIRST_FRAME)) return;
-    if (this.frames) this.reportNow(); // a seek may have been obeyed; the run that follows shows its frame
+    if (this.frames) this.reportNow(); // a seek may have moved it; the next run then shows that frame
     this.setState("painted", true);
   }
 
@@ -117,7 +117,7 @@ class Player {
     this.scenes = readScenes(packed, data.textures, data.items);
     this.hud = JSON.parse(new TextDecoder().decode(text));
     this.frames = this.scenes.count;
-    if (!this.frames) return this.say("Nothing has been recorded of this episode.");
+    if (!this.frames) return this.showNotice("No frame of this episode is recorded yet.");
     this.decisionOf = decisionOfFrames(this.hud, this.frames);
     this.unlocksAt = Map.groupBy
       ? Map.groupBy(this.hud.unlocks, ([frame]) => frame)
@@ -138,12 +138,12 @@ class Player {
     this.frame = this.clamp(this.frame);
     this.resize();
     this.paint();
-    this.obeySeek(this.seek); // it may have come while this was loading
+    this.obeySeek(this.seek); // it may have come while the episode was loading
     if (!isFirst) this.report();
     this.root.dataset.ready = "true";
   }
 
-  say(sentence) {
+  showNotice(sentence) {
     const notice = this.find(".notice");
     notice.textContent = sentence;
     notice.hidden = false;
@@ -151,7 +151,7 @@ class Player {
 
   setExit(url) {
     const exit = this.find(".exit");
-    // Only an address in this dashboard: never another site's, never a script.
+    // Only a URL in this dashboard: never another site's, never a script.
     const target = url ? new URL(url, document.baseURI) : null;
     this.exit = target && target.origin === window.location.origin ? target : null;
     exit.hidden = !this.exit;
@@ -166,7 +166,7 @@ class Player {
   }
 
   obeySeek(seek) {
-    // Until the episode is there it cannot be obeyed, and must not be forgotten.
+    // Before the episode is loaded it cannot be obeyed, and must not be marked as done.
     if (!this.frames || !seek || seek.nonce === this.seekNonce) return;
     this.seekNonce = seek.nonce;
     this.pause();
@@ -174,7 +174,7 @@ class Player {
     this.takeKeysBack();
   }
 
-  // The list or field that asked for the seek still holds the keyboard; what was asked for is here.
+  // The list or field that caused the seek still has the focus: give the keyboard back to the player.
   takeKeysBack() {
     const focused = document.activeElement;
     if (focused?.matches(TYPED_INTO) && !this.root.contains(focused)) this.root.focus({ preventScroll: true });
@@ -182,8 +182,9 @@ class Player {
 
   // ------------------------------------------------------------------------------------------------------- charts
 
-  // A chart of the page whose horizontal axis counts all steps or all decisions (`charts.show` marks it) seeks on
-  // click. Other parts of the page ask for a decision with an event. Plotly covers the page while a button is down: where it was pressed is looked at, not where it came up.
+  // A click on a chart whose horizontal axis counts all steps or all decisions (`charts.show` marks it) seeks. Other
+  // parts of the page send an event. Plotly covers the page while a button is down, so the place of the press counts,
+  // not that of the release.
   onPress(event) {
     this.byKeyboard = false;
     const area = event.target.closest?.(PLOT_AREAS);
@@ -220,8 +221,8 @@ class Player {
 
   // ------------------------------------------------------------------------------------------------------- layout
 
-  // On a page, the largest whole number of device pixels a texture pixel that fits: crisp. Presenting, the picture
-  // fills the window: drawn at the next whole number and scaled down smoothly.
+  // On a page: the largest whole number of device pixels per texture pixel that fits, for a crisp picture. When
+  // presenting, the picture fills the window: drawn at the next whole number and scaled down smoothly.
   resize() {
     if (!this.painter) return;
     this.refreshTimeline();
@@ -241,7 +242,7 @@ class Player {
     this.painter.paint(this.frame);
   }
 
-  // What it is drawn from: its width and the theme's colours.
+  // Drawn again only if its width or the theme's colours changed.
   refreshTimeline() {
     this.timeline.measure();
     const drawnFrom = `${this.timeline.width} ${this.timeline.colours().join()}`;
@@ -253,8 +254,8 @@ class Player {
 
   room() {
     if (!this.root.classList.contains("present")) {
-      const side = Math.min(this.find(".frame").clientWidth, WIDEST_FRAME);
-      return { width: side, height: side }; // what is under a narrow view's frame stays in the window
+      const side = Math.min(this.find(".frame").clientWidth, MAX_FRAME_PX);
+      return { width: side, height: side }; // keeps what is below a narrow view's frame in the window
     }
     const { paddingTop, paddingBottom } = getComputedStyle(this.find(".stage"));
     const taken = this.find(".side").offsetHeight + parseFloat(paddingTop) + parseFloat(paddingBottom);
@@ -310,7 +311,7 @@ class Player {
     return start && moves[name] ? moves[name]() : this.frame;
   }
 
-  // The last frame of a decision, its result; decisions that led to no step have none and are passed over.
+  // The last frame of a decision, its result; decisions without a step have none and are skipped.
   frameOfDecision(decision, direction) {
     const { start, end } = this.hud;
     let at = decision;
@@ -340,7 +341,7 @@ class Player {
     const due = Math.floor(((now - this.playedAt) * this.speed) / 1000);
     if (due > 0) {
       this.playedAt += (due * 1000) / this.speed;
-      this.advance(Math.min(due, this.speed)); // a window that was hidden does not jump far
+      this.advance(Math.min(due, this.speed)); // a hidden window must not jump far
     }
     if (now - this.toReport >= REPORT_WHILE_PLAYING_MS && pageIsIdle()) {
       this.toReport = now;
@@ -436,7 +437,7 @@ class Player {
     this.write(".hud-action", action);
     this.write(".caption-step", place);
     this.write(".caption-action", action);
-    // The environment pays each step, the shaping each decision: said with each number, as they stand side by side.
+    // The environment pays per step, the shaping per decision, so each number has its label.
     for (const side of ["hud", "caption"]) {
       this.writeSigned(`.${side}-env`, "this step: env ", step >= 0 ? this.hud.envReward[step] : undefined);
       const shaped = decision >= 0 ? this.hud.reward[decision] : undefined;
@@ -448,7 +449,7 @@ class Player {
     this.unlockMarks?.forEach(([frame, mark]) => mark.classList.toggle("reached", frame <= this.frame));
   }
 
-  // Stays while its frame is shown, and a moment longer when playing runs on.
+  // Shown with its frame, and a moment longer while playing.
   showToast(unlocked) {
     const toast = this.find(".toast");
     if (unlocked.length) {
@@ -536,25 +537,27 @@ function element(tag, className, text = "") {
 
 const words = (name) => name.replaceAll("_", " ");
 
+const twoDecimals = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+// As `signed` in pages/components/text/format.py.
 function signed(value) {
   if (value === null || value === undefined) return "–";
-  const digits = Math.abs(value) >= 100 ? 0 : 2;
-  const text = Math.abs(value).toFixed(digits);
-  return Number(text) === 0 ? "0" : (value > 0 ? "+" : "\u2212") + text;
+  const text = twoDecimals.format(Math.abs(value));
+  return text === "0.00" ? text : (value > 0 ? "+" : "\u2212") + text;
 }
 
-// The decision that a chart itself names for a place on it (`figure.with_click_targets`).
+// The decision that a chart names for a place on it (`figure.with_click_targets`).
 function decisionInChart(area, across, down) {
   const rows = area.closest(".js-plotly-plot")?.layout?.meta?.decisions?.[area.dataset.subplot];
   const at = (share, list) => list[Math.max(0, Math.min(list.length - 1, Math.floor(share * list.length)))];
   return rows?.length ? at(across, at(down, rows)) : undefined;
 }
 
-const TICKED = "[type=checkbox], [type=radio], [type=button], [type=submit]"; // inputs that nothing is typed into
+const TICKED = "[type=checkbox], [type=radio], [type=button], [type=submit]"; // inputs without text
 const TYPED_INTO = `input:not(${TICKED}), textarea, select, [contenteditable]:not([contenteditable=false])`;
 const WALKED_TO = `${TICKED}, button, a, summary, [role=tab], [role=slider], [role=radio], [role=button]`;
 
-// Text is typed there, a list is open, or the person walks through the page's controls with the tab key.
+// Text is typed there, a list is open, or the user moves through the page's controls with the tab key.
 function belongsElsewhere(target, player) {
   if (!(target instanceof Element)) return false;
   if (target.closest(`${TYPED_INTO}, [role=dialog]:not(.help), [role=listbox], [role=grid]`)) return true;
@@ -562,8 +565,8 @@ function belongsElsewhere(target, player) {
   return Boolean(player.root.contains(target) ? target.closest("button, a") : target.closest(WALKED_TO));
 }
 
-// Streamlit marks the application while a script runs. A report in that time would make it begin again, and panels
-// that are slower than the player would never be finished.
+// Streamlit marks the page while a script runs. A report during that time would restart the script, and panels slower
+// than the player would never finish.
 function pageIsIdle() {
   const app = document.querySelector("[data-testid=stApp]");
   return !app || app.dataset.testScriptState !== "running";
@@ -581,7 +584,7 @@ export default function mount({ data, parentElement, setStateValue }) {
   player.update(data, setStateValue);
   player.mounts = (player.mounts ?? 0) + 1;
   const mounted = player.mounts;
-  // An earlier call's clean-up can come after a later call: only the latest may close.
+  // The cleanup of an earlier call can come after a later call: only the latest may close the player.
   return () => {
     if (player.mounts !== mounted || player.closed) return;
     player.close();

@@ -1,4 +1,4 @@
-"""The last position in each episode, and moving the player from Python. Kept in the session only."""
+"""The last position in each episode, and moving the player from Python. Stored in the session only."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import streamlit as st
 
 from core.store import DecisionSummary
 from pages.components.player import Seek
-from pages.components.player.cursor import Cursor, frame_from_text, frame_of_decision
+from pages.components.player.cursor import Cursor, frame_from_text
 
 _MAX_REMEMBERED = 50
 
 
 def remember_frame(episode_id: str, frame: int) -> None:
-    """Remember the frame shown; it is also the one in the URL from now on."""
+    """Remember the frame shown, which the page also writes to the URL."""
     st.session_state[f"frame:{episode_id}"] = frame
     written: list[str] = st.session_state.setdefault(f"written:{episode_id}", [])
     written.append(str(frame))
@@ -27,9 +27,9 @@ def last_frame(episode_id: str) -> int:
 
 
 def follow_url(episode_id: str, frames: int) -> str:
-    """Go to the URL's step if the URL changed. Returns an error message or an empty string."""
+    """Go to the URL's step if the user changed the URL. Returns an error message or an empty string."""
     text = st.query_params.get("step")
-    seen_key = f"address:{episode_id}"
+    seen_key = f"url_step:{episode_id}"
     is_ours = text in st.session_state.get(f"written:{episode_id}", ())
     frame, problem = frame_from_text(text, frames)
     if frame is not None and text != st.session_state.get(seen_key) and not (is_ours and seen_key in st.session_state):
@@ -57,7 +57,7 @@ def go_to_decision(episode_id: str, decisions: Sequence[DecisionSummary], index:
         go_to_frame(episode_id, Cursor(0, 0))
         return
     index = min(index, len(decisions) - 1)
-    go_to_frame(episode_id, Cursor(frame_of_decision(decisions[index]), index))
+    go_to_frame(episode_id, Cursor(decisions[index].step_end, index))
 
 
 def go_to_frame(episode_id: str, cursor: Cursor) -> None:

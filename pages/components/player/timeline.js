@@ -1,6 +1,6 @@
-// The whole episode in one strip: night, decisions, their rewards, unlocks. It seeks on click and drag.
+// The whole episode in one strip: night, decisions, their rewards, unlocks. Click and drag seek.
 
-const INSET = 9; // room for half a playhead at either end, in CSS pixels
+const INSET = 9; // room for half a playhead at both ends, in CSS pixels
 
 class Timeline {
   constructor(root, { onSeek, describe }) {
@@ -25,7 +25,7 @@ class Timeline {
     this.root.setAttribute("aria-valuemax", String(Math.max(frames - 1, 0)));
   }
 
-  // Kept, not read: asking for it between two frames would make the browser lay out the page for each.
+  // Stored, because reading it between two frames would force the browser to lay out the page each time.
   measure() {
     this.width = this.root.clientWidth;
   }
@@ -103,7 +103,7 @@ class Timeline {
     context.globalAlpha = 1;
   }
 
-  // A tick where each decision begins, unless they stand too close to be told apart; failed ones always.
+  // A tick at the start of each decision, unless they are too close together; failed ones always.
   drawDecisions(context, height, colour, bad) {
     const { start, error } = this.hud;
     const apart = this.span / Math.max(start.length, 1);
@@ -116,8 +116,8 @@ class Timeline {
     }
   }
 
-  // One bar a decision over its frames. The height is the square root of the reward's share: unlocks do not hide the
-  // small change.
+  // One bar per decision, over its frames. Its height is the square root of the reward's share, so that unlocks do not
+  // hide small rewards.
   drawRewards(context, good, bad, line) {
     const { start, end, reward } = this.hud;
     const size = (value) => Math.sqrt(Math.abs(value ?? 0));

@@ -1,4 +1,4 @@
-"""Numbers, times and statuses as people read them."""
+"""Numbers, times, seeds and statuses as text."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ _REASONS = {
     StopReason.ABORTED: "stopped",
     StopReason.INTERRUPTED: "its worker process died",
 }
-
-
 _ENDINGS = {
     StopReason.TERMINATED: "died",
     StopReason.TRUNCATED: "world's length",
@@ -54,19 +52,17 @@ _ENDINGS = {
     StopReason.BUDGET: "budget",
     StopReason.NO_TOOL_CALL: "no tool call",
     StopReason.INVALID_ACTION: "no valid action",
-    StopReason.POLICY_ERROR: "policy",
-    StopReason.ENV_ERROR: "environment",
-    StopReason.REWARD_ERROR: "reward strategy",
+    StopReason.POLICY_ERROR: "policy error",
+    StopReason.ENV_ERROR: "environment error",
+    StopReason.REWARD_ERROR: "reward error",
 }
-_CAPS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
-
+_LIMITS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
 
 _MINUS = "−"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NOT_FINITE = {inf: "∞", -inf: "−∞"}
-_NOTHING = 1e-9  # smaller amounts are rounding errors of sums
-_FEW = 1e-4
-_MANY = 1e7
+_ZERO = 1e-9  # smaller amounts are rounding errors of sums
+_MIN_PLAIN, _MAX_PLAIN = 1e-4, 1e7  # others get an exponent
 
 
 def words(name: str) -> str:
@@ -75,7 +71,7 @@ def words(name: str) -> str:
 
 
 def short_id(identifier: str) -> str:
-    """The first 8 characters: enough to name an episode or run on a page, and accepted in URLs."""
+    """The first 8 characters: enough for a page, and accepted in URLs."""
     return identifier[:8]
 
 
@@ -97,13 +93,13 @@ def amount(value: float, digits: int = 2) -> str:
     size = abs(value)
     if not isfinite(size):
         return _NOT_FINITE.get(value, "not a number")
-    if size < _NOTHING:
+    if size < _ZERO:
         return f"{0:.{digits}f}"
-    if size >= _MANY:
+    if size >= _MAX_PLAIN:
         return _with_exponent(f"{value:.3e}")
     if size >= 0.5 * 10**-digits:
         return f"{value:,.{digits}f}".replace("-", _MINUS)
-    if size >= _FEW:
+    if size >= _MIN_PLAIN:
         return f"{value:.{1 - floor(log10(size))}f}".rstrip("0").replace("-", _MINUS)
     return _with_exponent(f"{value:.1e}")
 
@@ -163,11 +159,11 @@ def status_badge(status: EpisodeStatus, reason: StopReason | None = None) -> tup
 
 
 def stop_reason_text(reason: StopReason | None, on_done: OnDone = OnDone.TERMINATE) -> str:
-    """Why an episode ended, to complete a sentence. on_done: with `reset`, limits count over all worlds."""
+    """Why an episode ended, as the end of a sentence. on_done: with `reset`, limits count over all worlds."""
     if reason is None:
         return "still running"
-    over_all = on_done is OnDone.RESET and reason in _CAPS
-    return _REASONS[reason] + (" (limits count over all worlds)" if over_all else "")
+    note = " (limits count over all worlds)" if on_done is OnDone.RESET and reason in _LIMITS else ""
+    return _REASONS[reason] + note
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

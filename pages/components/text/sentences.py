@@ -55,9 +55,9 @@ def reward_sentence(decision: Decision, config: RewardConfig) -> str:
     earned = f"Decision {decision.index} earned {signed(decision.reward.total)}"
     parts = decision.reward.components
     if not config.enabled:
-        return f"{earned}: reward shaping is switched off in this run."
+        return f"{earned}: reward shaping is off in this run."
     if not config.is_active:
-        return f'{earned}: no shaping is done in the mode "{config.mode}".'
+        return f'{earned}: the mode "{config.mode}" does not shape rewards.'
     if not parts:
         return f"{earned}: {_nothing_paid(decision, config)}"
     inside = " + ".join(component_phrase(part) for part in parts)
@@ -72,14 +72,16 @@ def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
     credited = {part.name for part in decision.reward.components if part.kind == "achievement"}
     if config.is_active and any(part.kind == "achievement" for part in decision.reward.components):
         unpaid = [name for name in decision.unlocked if name not in credited]
-        notes += [f"{words(name)} was unlocked and not paid: its limit of credits was reached." for name in unpaid]
+        notes += [
+            f"{words(name)} was unlocked but not paid: it had already been paid the maximum times." for name in unpaid
+        ]
     return tuple(notes)
 
 
 def env_reward_sentence(decision: Decision) -> str:
-    """Crafter's own rewards, and by which rule (danijar/crafter, `env.py`)."""
+    """Crafter's own reward and its rule (danijar/crafter, `env.py`)."""
     if not decision.steps:
-        return "Crafter paid nothing: no step was taken."
+        return "No environment reward: no step was executed."
     unlocking = _steps_with_unlocks(decision)
     health = decision.after.inventory.get("health", 0) - decision.before.inventory.get("health", 0)
     parts = []
@@ -90,7 +92,7 @@ def env_reward_sentence(decision: Decision) -> str:
     if health:
         parts.append(f"a tenth of the health change of {_whole(health)}")
     reason = f" ({', '.join(parts)})" if parts else ""
-    return f"Crafter itself paid {signed(decision.env_reward)}{reason}."
+    return f"Environment reward: {signed(decision.env_reward)}{reason}"
 
 
 def timing_sentence(decision: DecisionSummary, of_model: bool | None = None) -> str:
@@ -141,16 +143,16 @@ def _steps_with_unlocks(decision: Decision) -> int:
 
 def _nothing_paid(decision: Decision, config: RewardConfig) -> str:
     if not decision.steps:
-        return "it took no step, so nothing changed."
+        return "no step was executed, so nothing changed."
     if config.strategy == "consistent":
-        return "it unlocked no achievement, and this strategy pays for nothing else."
+        return "no achievement was unlocked, and this strategy pays for nothing else."
     strategy = STRATEGIES.get(config.strategy)
     if strategy is not None and not strategy.uses_tables:
-        return f"nothing that the strategy “{strategy.label}” pays for happened, or what it pays came to 0."
-    falls = "; falls are never charged" if _something_fell(decision) else ""
+        return f"the strategy “{strategy.label}” paid 0."
+    falls = "; losses cost nothing" if _something_fell(decision) else ""
     if decision.unlocked:
-        return f"what it unlocked had reached its limit of credits, and nothing else that pays rose{falls}."
-    return f"it unlocked nothing, and no inventory entry or achievement count rose{falls}."
+        return f"its unlocks had already been paid the maximum times, and nothing else that pays rose{falls}."
+    return f"nothing was unlocked, and no inventory entry or achievement count rose{falls}."
 
 
 def _something_fell(decision: Decision) -> bool:

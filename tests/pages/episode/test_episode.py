@@ -288,7 +288,7 @@ def test_a_failed_episode_shows_its_error(hostile: str):
     at = opened(id=hostile)
     assert "RuntimeError" in texts(at)
     go_to(at, 1)
-    assert any("it took no step" in text for text in texts(at))
+    assert any("no step was executed" in text for text in texts(at))
 
 
 def test_a_queued_episode_waits_for_a_worker(empty: TraceStore):

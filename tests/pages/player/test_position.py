@@ -1,4 +1,4 @@
-"""Where the player is: what Python asks for holds before the browser has said a word."""
+"""Moving the player from Python before the browser has reported a frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.env import CrafterEnv
 from core.scenes import pack_scenes
-from pages.components.player import PlayerData, StepHud, build_player_data
+from pages.components.player import PlayerData, build_player_data
+from tests.support.player_episodes import decision_of, episode_of, step_of
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,8 @@ def data() -> PlayerData:
     for _ in range(3):
         env.step(1)
         scenes.append(env.scene())
-    return build_player_data(pack_scenes(scenes), [StepHud("move_left", 0.0)] * 3, [], [])
+    steps = [step_of(index, "move_left") for index in range(3)]
+    return build_player_data(pack_scenes(scenes), episode_of(decision_of(steps)))
 
 
 def player_page(data) -> None:
@@ -45,7 +47,7 @@ def sent(at: AppTest) -> dict[str, Any]:
     return json.loads(component.proto.json)
 
 
-def test_a_seek_that_is_there_when_the_player_appears_is_taken_as_done(data: PlayerData) -> None:
+def test_a_seek_from_before_the_player_appeared_counts_as_done(data: PlayerData) -> None:
     at = AppTest.from_function(player_page, args=(data,))
     at.session_state["seek:episode"] = {"step": 3, "nonce": 7}
     at.run()
@@ -53,7 +55,7 @@ def test_a_seek_that_is_there_when_the_player_appears_is_taken_as_done(data: Pla
     assert at.session_state["shown"] == 1
 
 
-def test_a_seek_before_the_browsers_first_word_is_still_to_be_done_and_moves_the_panels(data: PlayerData) -> None:
+def test_a_seek_before_the_first_report_is_sent_and_moves_the_panels(data: PlayerData) -> None:
     at = AppTest.from_function(player_page, args=(data,)).run()
     at.session_state["go"] = True
     at.run()
@@ -61,7 +63,7 @@ def test_a_seek_before_the_browsers_first_word_is_still_to_be_done_and_moves_the
     assert at.session_state["shown"] == 3
 
 
-def test_a_player_that_appears_after_a_seek_begins_at_its_frame(data: PlayerData) -> None:
+def test_a_player_that_appears_after_a_seek_starts_at_its_frame(data: PlayerData) -> None:
     at = AppTest.from_function(player_page, args=(data,))
     at.session_state["go"] = True
     at.run()

@@ -1,4 +1,4 @@
-"""The player alone, on an episode that is played when the server starts. The address says what is wanted:
+"""The player alone, on an episode that is played when the server starts. The URL sets the options:
 `?steps=300&step=5&present=1&width=560&hostile=1&view=3x15`."""
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import streamlit as st
 from core.env import CrafterEnv
 from core.env.rules import ACTIONS
 from core.scenes import pack_scenes
-from core.types import Scene
+from core.types import Decision, Scene, Step
 from pages.components import charts
-from pages.components.player import DecisionHud, PlayerData, Seek, StepHud, build_player_data, player
+from pages.components.player import PlayerData, Seek, build_player_data, player
+from tests.support.player_episodes import decision_of, episode_of, step_of
 
 HOSTILE = "<img src=x onerror='window.hacked = true'> **bold** ![](http://example.com/x.png)"
 _COMMON = (1, 2, 3, 4, 5, 5, 5, 5, 7, 8, 11)  # moves and do; place stone, table; make a pickaxe
@@ -24,17 +25,14 @@ _SLEEP = 6
 @st.cache_resource
 def episode(n_steps: int, hostile: bool, view: tuple[int, int]) -> PlayerData:
     """The walk as the player shows it."""
-    scenes, steps, unlocks = list[Scene](), list[StepHud](), list[tuple[int, str]]()
+    scenes, steps = list[Scene](), list[Step]()
     for env, step in walk(n_steps, view):
         scenes.append(env.scene())
         steps += [step] if step else []
-        seen = {name for _, name in unlocks}
-        counts = env.facts().achievement_counts
-        unlocks += [(len(steps) - 1, name) for name, count in counts.items() if count and name not in seen]
-    return build_player_data(pack_scenes(scenes), steps, _decisions(steps, unlocks, hostile), unlocks)
+    return build_player_data(pack_scenes(scenes), episode_of(*_decisions(steps, hostile)))
 
 
-def walk(n_steps: int, view: tuple[int, int] = (9, 9)) -> Iterator[tuple[CrafterEnv, StepHud | None]]:
+def walk(n_steps: int, view: tuple[int, int] = (9, 9)) -> Iterator[tuple[CrafterEnv, Step | None]]:
     """A random walk of seed 42 that goes to sleep now and then; the same each time. First the world after reset,
     then after each step; a death leads to the seed's next world."""
     env = CrafterEnv(view=view, length=n_steps + 1, observe=False)
@@ -44,28 +42,29 @@ def walk(n_steps: int, view: tuple[int, int] = (9, 9)) -> Iterator[tuple[Crafter
     for index in range(n_steps):
         action = _SLEEP if index % 100 > 90 else int(rng.choice(_COMMON))
         _, reward, terminated, _, _ = env.step(action)
-        yield env, StepHud(ACTIONS[action], reward)
+        yield env, step_of(index, ACTIONS[action], reward, env.facts())
         if terminated:
             env.reset()
 
 
-def _decisions(steps: list[StepHud], unlocks: list[tuple[int, str]], hostile: bool) -> list[DecisionHud]:
-    """Decisions of 1, 2, 3, 1, 2, 3, ... steps; the fourth led to nothing."""
-    decisions: list[DecisionHud] = []
+def _decisions(steps: list[Step], hostile: bool) -> list[Decision]:
+    """Decisions of 1, 2, 3, 1, 2, 3, ... steps; the fourth has no step."""
+    unlocks = episode_of(decision_of(steps)).unlock_steps.values()
+    decisions: list[Decision] = []
     start = 0
     while start < len(steps):
         if len(decisions) == 3:
-            decisions.append(DecisionHud(start, start, 0.0, error="no valid action was left in the call"))
+            decisions.append(decision_of((), error="no valid action was left in the call"))
         end = min(start + 1 + len(decisions) % 3, len(steps))
-        reward = sum(1.0 for index, _ in unlocks if start <= index < end) + 0.05 * (end - start) - 0.08
+        reward = sum(1.0 for index in unlocks if start <= index < end) + 0.05 * (end - start) - 0.08
         reason = HOSTILE if hostile else f"The nearest tree is {1 + start % 5} cells away; walk there and collect wood."
-        decisions.append(DecisionHud(start, end, reward, reasoning=reason))
+        decisions.append(decision_of(steps[start:end], reward, reason))
         start = end
     return decisions
 
 
 def seek_button() -> Seek | None:
-    """A button that asks for frame 20, each press anew."""
+    """A button that goes to frame 20 at each press."""
     if st.button("Go to 20"):
         st.session_state["nonce"] = st.session_state.get("nonce", 0) + 1
     nonce = st.session_state.get("nonce", 0)
