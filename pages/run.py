@@ -9,13 +9,13 @@ import streamlit as st
 
 from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
-from core.rewards import STRATEGIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Unreadable
 from core.text import plural
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone, Spent
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
 from pages.components.launch.state import link_of, policy_values, reward_values
+from pages.components.rewards.reward_text import strategy_label
 from pages.components.run.cards import (
     Played,
     episode_card,
@@ -33,14 +33,13 @@ from pages.components.shared.empty import show_empty_store
 from pages.components.shared.router import ensure_router
 from pages.components.shared.state import settings, stop_with, store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, seeds_text, short_id, signed, when
+from pages.components.text.format import number, run_label, seeds_label, seeds_text, short_id, signed, when
 from pages.components.text.sentences import lambda_text
 
 _POLL_S = 1.0
 _MAX_CARDS = 4
 _ROWS = 12
 _MAX_NAME_LENGTH = 120
-_MAX_TITLE_LENGTH = 60
 _ERROR = "run-error"
 _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 
@@ -84,16 +83,16 @@ def _show_newest() -> None:
                 st.space("stretch")
                 st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
             st.text(
-                " · ".join((one_line(_config_text(run.config), _MAX_NAME_LENGTH), *_earned(run))).removeprefix(" · ")
+                " · ".join(filter(None, (one_line(_config_text(run.config), _MAX_NAME_LENGTH), *_mean_returns(run))))
             )
 
 
 def _title(run: RunSummary) -> str:
-    return one_line(run.name, _MAX_TITLE_LENGTH) if run.name else f"Run {short_id(run.id)}"
+    return run_label(run.name, run.id) if run.name else f"Run {short_id(run.id)}"
 
 
-def _earned(run: RunSummary) -> tuple[str, ...]:
-    """Mean returns over the episodes that ended and made at least one step."""
+def _mean_returns(run: RunSummary) -> tuple[str, ...]:
+    """Means over episodes that ended after at least one step."""
     totals = store().episodes.totals(EpisodeFilter(run_id=run.id))
     if totals.mean_env_return is None or totals.mean_shaped_return is None:
         return ()
@@ -104,22 +103,11 @@ def _earned(run: RunSummary) -> tuple[str, ...]:
 
 
 def _config_text(config: dict[str, Any]) -> str:
-    """The configuration in a line. An imported run may lack any part of it or have other types."""
-    seeds, times = config.get("seeds"), config.get("episodes_per_seed", 1)
-    played = ""
-    if isinstance(seeds, list) and seeds and all(isinstance(seed, int) for seed in seeds):
-        played = f"seeds {seeds_text(seeds)}" + (f" × {times}" if times != 1 else "")
-    strategy = _text_at(config, "reward", "strategy")
-    shaping = STRATEGIES[strategy].label if strategy in STRATEGIES else strategy
-    parts = (_text_at(config, "policy", "name"), played, shaping)
-    return " · ".join(part for part in parts if part)
-
-
-def _text_at(config: dict[str, Any], *path: str) -> str:
-    value: Any = config
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
+    """The configuration in a line. A run that was not launched here may lack parts of it."""
+    seeds, times = config.get("seeds", ()), config.get("episodes_per_seed", 1)
+    played = seeds_label(seeds) + (f" × {times}" if times != 1 else "") if seeds else ""
+    strategy = strategy_label(config.get("reward", {}).get("strategy", ""))
+    return " · ".join(filter(None, (config.get("policy", {}).get("name"), played, strategy)))
 
 
 def _counts(run: RunSummary) -> str:
@@ -131,8 +119,7 @@ def _counts(run: RunSummary) -> str:
 
 def _launched(run: RunSummary) -> int:
     """How many episodes were launched; 0 if the configuration does not say."""
-    seeds, times = run.config.get("seeds"), run.config.get("episodes_per_seed", 1)
-    return len(seeds) * times if isinstance(seeds, list) and isinstance(times, int) else 0
+    return len(run.config.get("seeds", ())) * run.config.get("episodes_per_seed", 1)
 
 
 def _show_unknown(error: UnknownEpisode) -> None:
@@ -149,7 +136,7 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: 
         if rows:
             st.page_link("pages/traces.py", label="These episodes in Traces", query_params={"run": run.id})
             st.page_link("pages/launch.py", label="Launch again →", query_params=_link(rows))
-    facts = [when(run.created_at), *(_in_words(rows) if rows else ())]
+    facts = [when(run.created_at), *(_spec_texts(rows) if rows else ())]
     if run.name:  # the title is the name, so the id is shown here
         facts.insert(1, f"run {escape(short_id(run.id))}")
     hashes = f"\n\nReward configuration: {escape(rows[0].config_hash)}" if rows else ""
@@ -159,7 +146,7 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: 
     if rows and first_worlds < _launched(run):
         deleted = _launched(run) - first_worlds
         st.caption(
-            f"{number(deleted)} of {plural(_launched(run), 'episode')} deleted. Figures are of the remaining ones."
+            f"{number(deleted)} of {plural(_launched(run), 'episode')} deleted. Figures cover the remaining ones."
         )
 
 
@@ -167,16 +154,16 @@ def _leave_run() -> None:
     st.query_params.pop("id", None)
 
 
-def _in_words(rows: tuple[EpisodeSummary, ...]) -> list[str]:
+def _spec_texts(rows: tuple[EpisodeSummary, ...]) -> list[str]:
+    """Markdown"""
     spec = rows[0].spec
     reward = spec.reward
-    known = STRATEGIES.get(reward.strategy)
-    shaping = known.label if known else escape(one_line(reward.strategy, _MAX_NAME_LENGTH))
+    strategy = escape(one_line(strategy_label(reward.strategy), _MAX_NAME_LENGTH))
+    noun, seeds = seeds_label(_seeds(rows)).split(" ", 1)
     return [
         f"**{escape(one_line(spec.policy.name, _MAX_NAME_LENGTH))}**",
-        f"{'seed' if len(_seeds(rows)) == 1 else 'seeds'} "
-        f"**{escape(one_line(seeds_text(_seeds(rows)), _MAX_NAME_LENGTH))}**",
-        f"reward **{shaping}**, {lambda_text(reward)}" if reward.is_active else "reward shaping off",
+        f"{noun} **{escape(one_line(seeds, _MAX_NAME_LENGTH))}**",
+        f"reward **{strategy}**, {lambda_text(reward)}" if reward.is_active else "reward shaping off",
         f"max {number(spec.limits.max_steps)} steps, {number(spec.limits.max_decisions)} decisions",
         "continues in the next world" if spec.on_done is OnDone.RESET else "stops when the world ends",
         *([f"world {spec.env.area[0]} × {spec.env.area[1]}"] if spec.env.area != EnvConfig().area else ()),
@@ -269,7 +256,7 @@ def _sweep(active: bool) -> None:
 def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary]) -> None:
     ended = len(rows) - len(active)
     played = [row for row in rows if row.n_steps]
-    over = f"Over {plural(len(played), 'episode')} with at least one step, including running ones"
+    over = f"Mean over {plural(len(played), 'episode')} with at least one step, including running ones"
     figures = [
         ("Ended", f"{number(ended)} / {number(len(rows))}", None),
         ("Running", number(sum(row.status is EpisodeStatus.RUNNING for row in rows)), None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pandas as pd
@@ -11,22 +12,17 @@ from pandas.io.formats.style import Styler
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError
 from core.export import episode_json
-from core.rewards import STRATEGIES
-from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Totals
+from core.store import EpisodeFilter, EpisodeSummary, Totals
 from core.text import plural
 from pages.components.browser.styles import traces_styles
+from pages.components.rewards.reward_text import reward_text, strategy_label
 from pages.components.shared.corrupt_rows import show_corrupt_episodes
 from pages.components.shared.empty import show_empty_store
-from pages.components.shared.export_files import (
-    DOWNLOAD_FAILED,
-    episodes_zip,
-    report_missing,
-    safe_file_name,
-)
+from pages.components.shared.export_files import DOWNLOAD_FAILED, episodes_zip, report_missing, safe_file_name
 from pages.components.shared.router import ensure_router
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, short_id, signed, status_label, stop_reason_text, when
+from pages.components.text.format import number, run_label, short_id, signed, status_label, stop_reason_text, when
 from pages.components.traces.export_panel import export_popover
 from pages.components.traces.filter import filter_bar
 
@@ -35,7 +31,7 @@ _MAX_COUNTED = 10_000
 _MAX_ROWS_IN_FULL = 16
 _ROW_PX = 33
 _MAX_NAME_LENGTH = 60
-_OVER = "over episodes that ended and made at least one step"
+_SCOPE = "mean over episodes that ended after at least one step"
 
 
 def main() -> None:
@@ -59,25 +55,17 @@ def _show_totals(totals: Totals) -> None:
         ("Running", number(totals.running), ""),
         ("Queued", number(totals.queued), ""),
         ("Steps", number(totals.steps), ""),
-        (
-            "Mean achievements",
-            "n/a" if totals.mean_achievements is None else number(totals.mean_achievements, 1),
-            f"Of {len(ACHIEVEMENTS)}, {_OVER}",
-        ),
-        (
-            "Mean env return",
-            "n/a" if totals.mean_env_return is None else signed(totals.mean_env_return),
-            f"Crafter's own rewards, {_OVER}",
-        ),
-        (
-            "Mean shaped return",
-            "n/a" if totals.mean_shaped_return is None else signed(totals.mean_shaped_return),
-            f"Shaped rewards, {_OVER}",
-        ),
+        ("Mean achievements", _mean(totals.mean_achievements, lambda n: number(n, 1)), f"Of 22; {_SCOPE}"),
+        ("Mean env return", _mean(totals.mean_env_return, signed), f"Crafter's own rewards; {_SCOPE}"),
+        ("Mean shaped return", _mean(totals.mean_shaped_return, signed), f"Shaped rewards; {_SCOPE}"),
     ]
     with st.container(key="trace-totals"):
         for column, (label, value, meaning) in zip(st.columns(_TOTALS_WIDTHS), figures, strict=True):
             column.metric(label, value, help=meaning or None)
+
+
+def _mean(value: float | None, as_text: Callable[[float], str]) -> str:
+    return "n/a" if value is None else as_text(value)
 
 
 def _show_list(chosen: EpisodeFilter) -> None:
@@ -119,7 +107,7 @@ def _show_pages(cursors: list[str | None], following: str | None) -> None:
 
 
 def _table(rows: tuple[EpisodeSummary, ...]) -> Styler:
-    """Cells hold numbers, so that the browser sorts them; the style formats them."""
+    """Cells hold numbers, so that the browser can sort them; the style formats them."""
     table = pd.DataFrame(
         {
             "open": [f"/episode?id={quote(row.id, safe='')}" for row in rows],
@@ -147,15 +135,12 @@ def _table(rows: tuple[EpisodeSummary, ...]) -> Styler:
 
 def _strategy(row: EpisodeSummary) -> str:
     reward = row.spec.reward
-    if not reward.is_active:
-        return "off"
-    known = STRATEGIES.get(reward.strategy)
-    return known.label if known else one_line(reward.strategy, _MAX_NAME_LENGTH)
+    return one_line(strategy_label(reward.strategy), _MAX_NAME_LENGTH) if reward.is_active else "off"
 
 
 _TOTALS_WIDTHS = (1, 0.8, 0.8, 0.9, 1.25, 1.15, 1.3)
-# Headings are left-aligned, so numbers are too: padded, so that their last digits are below one another.
-_PAD = "\u2007"  # a space as wide as a digit
+# Headings are left-aligned, so numbers are too, padded so that their last digits line up.
+_PAD = "\u2007"  # as wide as a digit
 # Widths such that all columns fit into a window of 1024 pixels.
 _COLUMNS = {
     "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=76),
@@ -205,20 +190,18 @@ def _show_download(ids: list[str]) -> None:
 
 def _show_detail(row: EpisodeSummary) -> None:
     try:
-        run: RunSummary | None = store().runs.get(row.run_id)
+        name = run_label(store().runs.get(row.run_id).name, row.run_id)
     except StoreError:  # the run's own page shows the error
-        run = None
-    name = one_line(run.name, _MAX_NAME_LENGTH) if run and run.name else short_id(row.run_id)
+        name = short_id(row.run_id)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="trace-detail"):
         st.page_link("pages/run.py", label=f"Run: {escape(name)}", query_params={"id": row.run_id}, width="content")
         ended = (
             f"Ended: {stop_reason_text(row.stop_reason, row.spec.on_done)}" if row.status.is_over else "Still running"
         )
-        scale = f", λ {row.spec.reward.effective_lambda:g}" if row.spec.reward.is_active else ""
         facts = (
             ended,
             plural(row.n_decisions, "decision"),
-            f"reward {_strategy(row)}{scale}",
+            f"reward {one_line(reward_text(row.spec.reward), _MAX_NAME_LENGTH)}",
             f"world {row.world_episode} of seed {row.seed}",
         )
         st.caption(escape(" · ".join(facts)), width="content")
@@ -228,7 +211,7 @@ def _show_detail(row: EpisodeSummary) -> None:
 def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
     running = [row for row in selected if not row.status.is_over]
     if running:
-        st.warning(f"{plural(len(running), 'episode')} still queued or running. Stop on the run's page first.")
+        st.warning(f"{plural(len(running), 'episode')} still queued or running. Stop them on the run's page first.")
         return
     st.write(f"{plural(len(selected), 'stored episode')} with all frames and rewards:")
     for row in selected[:8]:
@@ -248,7 +231,7 @@ def _confirm_deletion(selected: list[EpisodeSummary]) -> None:
                 st.error(escape(str(error)))
                 return
             st.rerun()
-        if st.button("Keep it" if len(selected) == 1 else "Cancel", key="cancel_delete"):
+        if st.button("Cancel", key="cancel_delete"):
             st.rerun()
 
 

@@ -73,7 +73,13 @@ def make_run(run_id: str, episode_ids: list[str], *, minutes: int = 0, **spec: A
         for index, episode_id in enumerate(episode_ids)
     ]
     created_at = START + timedelta(minutes=minutes)
-    return Run(run_id, created_at, tuple(episodes), name=f"Run {run_id}", config={"seeds": "0-9", "nested": [1, None]})
+    return Run(
+        run_id,
+        created_at,
+        tuple(episodes),
+        name=f"Run {run_id}",
+        config={"seeds": [*range(len(episodes))], "nested": [1, None]},
+    )
 
 
 def make_state(step: int, draw: random.Random) -> StateRecord:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import streamlit as st
 
 from core import replay
@@ -17,7 +15,7 @@ from pages.components.browser.page_ready import page_is_ready
 from pages.components.episode.model_totals import show_model_totals
 from pages.components.player.cursor import Cursor
 from pages.components.player.position import go_to_frame, last_frame, picked_of
-from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, examples_file
+from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, examples_file, safe_file_name
 from pages.components.shared.problem import show_problem
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
@@ -100,7 +98,7 @@ def _show_actions(summary: EpisodeSummary, *, has_model: bool) -> None:
     st.download_button(
         "JSON",
         data=lambda: episode_json(store(), summary.id),
-        file_name=_file_name(summary.id, ".json"),
+        file_name=f"craftscope-{safe_file_name(short_id(summary.id))}.json",
         mime="application/json",
         on_click="rerun",  # so that the page shows the error if the episode has been deleted
         key="download",
@@ -110,16 +108,12 @@ def _show_actions(summary: EpisodeSummary, *, has_model: bool) -> None:
         _show_examples(summary.id)
 
 
-def _file_name(episode_id: str, ending: str) -> str:
-    return f"craftscope-{re.sub(r'[^0-9A-Za-z_-]', '_', short_id(episode_id))}{ending}"
-
-
 def _show_examples(episode_id: str) -> None:
     stored = store()
     st.download_button(
         "SFT",
         data=lambda: examples_file(stored, SftFilter(episode_ids=(episode_id,))),
-        file_name=_file_name(episode_id, "-sft.jsonl"),
+        file_name=f"craftscope-{safe_file_name(short_id(episode_id))}-sft.jsonl",
         mime="application/jsonl",
         on_click="rerun",
         key="download-sft",
@@ -135,14 +129,14 @@ def _show_figures(summary: EpisodeSummary) -> None:
         ("Shaped return", signed(summary.shaped_return), "Sum of the shaped rewards"),
         ("Steps", number(summary.n_steps), None),
         ("Decisions", number(summary.n_decisions), None),
-        ("Took", _lasted(summary), None),
+        ("Duration", _duration(summary), None),
     ]
     with st.container(border=True, key="episode-figures"):
         for column, (label, value, meaning) in zip(st.columns(len(figures)), figures, strict=True):
             column.metric(label, value, help=meaning)
 
 
-def _lasted(summary: EpisodeSummary) -> str:
+def _duration(summary: EpisodeSummary) -> str:
     if summary.started_at is None or summary.ended_at is None:
         return "n/a"
     return seconds((summary.ended_at - summary.started_at).total_seconds())
@@ -193,7 +187,7 @@ def _run_label(summary: EpisodeSummary) -> str:
 
 
 def _check_replay(episode_id: str) -> tuple[str, str]:
-    """The result in a sentence, and details for its tooltip. Steps count from 1, as everywhere on this page."""
+    """The result, and details for its tooltip. Steps count from 1, as everywhere on this page."""
     try:
         result = replay.check(store().episodes.load(episode_id))
     except CraftscopeError as error:
@@ -229,7 +223,7 @@ def _follow(shown: EpisodeSummary) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ following
-# `followed-to` is the place that following last moved to. While player and panels are there, the user has not moved.
+# `followed-to` is the position that following last moved to. While player and panels are at it, the user has not moved.
 
 
 def _is_followed(episode_id: str) -> bool:

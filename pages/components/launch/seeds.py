@@ -102,7 +102,7 @@ def _picked_line() -> None:
             st.markdown("Picked: none. Tick worlds, or type seeds on the right.", width="content")
         st.space("stretch")
         if elsewhere:
-            label = "Show it" if len(picked) == 1 else f"Show the {len(elsewhere):,} not shown"
+            label = f"Show {plural(len(elsewhere), 'hidden pick')}"
             st.button(label, key=f"{PREFIX}show_picked", on_click=_show_picked)
         st.button("Clear picks", key=f"{PREFIX}clear_picks", on_click=_pick, args=((),), disabled=not picked)
 

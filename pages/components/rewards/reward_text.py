@@ -11,17 +11,16 @@ from pages.components.text.format import exact, words
 from pages.components.text.sentences import lambda_text
 
 
-def strategy_label(config: RewardConfig) -> str:
-    """The strategy's display name."""
-    kind = STRATEGIES.get(config.strategy)
-    return kind.label if kind else config.strategy
+def strategy_label(strategy: str) -> str:
+    """The display name; of an unknown strategy, its name."""
+    return STRATEGIES[strategy].label if strategy in STRATEGIES else strategy
 
 
 def reward_text(config: RewardConfig) -> str:
     """`Per achievement, λ 1 (0 counts as 1)`, or `off` if shaping is off."""
     if not config.is_active:
         return "off"
-    return f"{strategy_label(config)}, {lambda_text(config)}"
+    return f"{strategy_label(config.strategy)}, {lambda_text(config)}"
 
 
 def differences(old: RewardConfig, new: RewardConfig) -> tuple[str, ...]:
@@ -36,7 +35,7 @@ def _differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
     if old.is_active != new.is_active:
         yield f"shaping: {_on(old)} → {_on(new)}"
     if old.strategy != new.strategy:
-        yield f"strategy: {strategy_label(old)} → {strategy_label(new)}"
+        yield f"strategy: {strategy_label(old.strategy)} → {strategy_label(new.strategy)}"
     if old.effective_lambda != new.effective_lambda:
         yield f"{lambda_text(old)} → {lambda_text(new)}"
     if old.step_beta != new.step_beta:

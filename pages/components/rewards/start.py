@@ -70,7 +70,7 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
     if trouble := form.get(_TROUBLE):
         st.error("Cannot start from this configuration.")
         st.text(safe_text(trouble, _MAX_SENTENCE_LENGTH))
-    show_corrupt_rewards(store().rewards.saved().unreadable, form.key("damaged_rewards"))
+    show_corrupt_rewards(store().rewards.saved().unreadable, form.key("corrupt_rewards"))
     return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
 
 

@@ -1,4 +1,4 @@
-"""What is stored and cannot be read: named beside what can, so that it is neither hidden nor in the way."""
+"""Names corrupt rows beside the readable ones, so that they are neither hidden nor in the way."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InvalidInput, StoreError
 from core.store import Unreadable
+from core.text import plural
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, short_id
@@ -19,13 +20,13 @@ _MAX_SENTENCE_LENGTH = 300
 
 
 def show_corrupt_episodes(unreadable: Sequence[Unreadable], key: str, *, deletable: bool = False) -> None:
-    """A quiet button that opens the list; nothing where all is well. deletable: they can be deleted there."""
+    """A button that opens the list; nothing if there is no corrupt row. deletable: they can be deleted there."""
     if not unreadable:
         return
-    with _opened(unreadable, "", key):
-        _list(unreadable)
+    with _popover(f"{number(len(unreadable))} cannot be read", key):
+        _show_list(unreadable)
         if deletable:
-            st.caption("A whole copy of the database brings them back. To delete them cannot be undone.")
+            st.caption("A backup of the database restores them. Deleting them cannot be undone.")
             ids = [entry.id for entry in unreadable]
             _delete_button(f"Delete {number(len(ids))} for good", f"{key}_delete", lambda: store().episodes.delete(ids))
         else:
@@ -33,12 +34,12 @@ def show_corrupt_episodes(unreadable: Sequence[Unreadable], key: str, *, deletab
 
 
 def show_corrupt_runs(unreadable: Sequence[Unreadable], key: str) -> None:
-    """The same for runs, whose episodes stand in Traces all the same."""
+    """The same for runs. Traces still lists their episodes."""
     if not unreadable:
         return
-    with _opened(unreadable, "run", key):
-        _list(unreadable)
-        st.caption("A whole copy of the database brings them back. A run is gone once all its episodes are deleted.")
+    with _popover(f"{plural(len(unreadable), 'run')} cannot be read", key):
+        _show_list(unreadable)
+        st.caption("A backup of the database restores them. To remove a run, delete all its episodes.")
         st.page_link("pages/traces.py", label="Their episodes in Traces →")
 
 
@@ -46,7 +47,7 @@ def show_corrupt_rewards(unreadable: Sequence[Unreadable], key: str) -> None:
     """The same for saved reward configurations, each of which can be deleted."""
     if not unreadable:
         return
-    with _opened(unreadable, "saved configuration", key):
+    with _popover(f"{plural(len(unreadable), 'saved configuration')} cannot be read", key):
         for at, entry in enumerate(unreadable[:_MAX_NAMED]):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text(
@@ -54,25 +55,22 @@ def show_corrupt_rewards(unreadable: Sequence[Unreadable], key: str) -> None:
                     width="stretch",
                 )
                 _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.id: store().rewards.forget(name))
-        _say_how_many_more(unreadable)
-        st.caption("What episodes earned in play stays. To delete one cannot be undone.")
+        _show_more_count(unreadable)
+        st.caption("Rewards of played episodes stay as they are. Deleting a configuration cannot be undone.")
 
 
-def _opened(unreadable: Sequence[object], noun: str, key: str) -> DeltaGenerator:
-    """What the button opens: `2 runs cannot be read`, or `2 cannot be read` where the page is about them."""
-    count = len(unreadable)
-    what = f" {noun}{'s' * (count != 1)}" if noun else ""
-    return st.popover(f"{number(count)}{what} cannot be read", type="tertiary", key=f"{key}_popover")
+def _popover(label: str, key: str) -> DeltaGenerator:
+    return st.popover(label, type="tertiary", key=f"{key}_popover")
 
 
-def _list(unreadable: Sequence[Unreadable]) -> None:
-    st.markdown("**Damaged, and left out of everything here**")
+def _show_list(unreadable: Sequence[Unreadable]) -> None:
+    st.markdown("**Corrupt, and not included anywhere on this page**")
     for entry in unreadable[:_MAX_NAMED]:
         st.text(f"{one_line(short_id(entry.id), 8)}: {safe_text(entry.problem, _MAX_SENTENCE_LENGTH)}")
-    _say_how_many_more(unreadable)
+    _show_more_count(unreadable)
 
 
-def _say_how_many_more(unreadable: Sequence[object]) -> None:
+def _show_more_count(unreadable: Sequence[Unreadable]) -> None:
     if len(unreadable) > _MAX_NAMED:
         st.caption(f"… and {number(len(unreadable) - _MAX_NAMED)} more")
 

@@ -1,4 +1,4 @@
-"""The empty state: what Craftscope is, and one click to have something to look at."""
+"""The empty state: what Craftscope is, and a button that plays sample episodes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ _SAMPLE_SEEDS = (42, 7, 1)
 
 
 def show_empty_store() -> None:
-    """Explain the product and offer sample episodes or the launch page."""
     _, middle, _ = st.columns([1, 2, 1])
     with middle, st.container(border=True):
         st.subheader("Nothing is stored yet")
         st.write(
-            "Craftscope stores every episode played here: each decision, its reward in parts, its timing, and every "
-            "frame. Launch a run, and its episodes appear under Runs and Traces."
+            "Craftscope stores every episode: each decision, its reward in parts, its timing, and every frame. Launch "
+            "a run, and its episodes appear under Runs and Traces."
         )
         st.write(
             "To look around first, play three sample episodes with the scripted policy: 300 steps each on seeds "

@@ -1,11 +1,12 @@
-"""Downloads: training examples and whole episodes, made on request.
+"""Downloads of training examples and whole episodes, made on request.
 
-They are written to an unnamed temporary file, one line or episode in memory at a time. What is sent to the browser is
-held as a whole; for examples that is at most `MAX_BYTES`.
+They are written to a temporary file, with one line or episode in memory at a time. What is sent to the browser is held
+in memory as a whole; for examples that is at most `MAX_BYTES`.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
@@ -25,19 +26,19 @@ DOWNLOAD_FAILED = "download_failed"
 
 
 def count_examples(store: TraceStore, wanted: SftFilter) -> Portion:
-    """How many a download of them holds."""
+    """The number and size of the examples in a download."""
     return first_of(sft_lines(store, wanted), most_lines=MAX_EXAMPLES, most_bytes=MAX_BYTES)
 
 
 def examples_file(store: TraceStore, wanted: SftFilter) -> bytes:
-    """The examples, one a line, as the command writes them; the first of them where they are too many."""
+    """The examples as JSON Lines, as the command writes them; if there are too many, the first ones."""
     return _written(
         lambda file: first_of(sft_lines(store, wanted), file.write, most_lines=MAX_EXAMPLES, most_bytes=MAX_BYTES)
     )
 
 
 def episodes_zip(store: TraceStore, ids: Sequence[str]) -> bytes:
-    """A document for each episode; deleted ones are left out."""
+    """One JSON document per episode; deleted ones are left out."""
 
     def write(file: IO[bytes]) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
@@ -52,7 +53,6 @@ def episodes_zip(store: TraceStore, ids: Sequence[str]) -> bytes:
 
 
 def _written(write: Callable[[IO[bytes]], object]) -> bytes:
-    """What was written."""
     with tempfile.TemporaryFile() as file:
         write(file)
         file.seek(0)
@@ -60,12 +60,12 @@ def _written(write: Callable[[IO[bytes]], object]) -> bytes:
 
 
 def safe_file_name(text: str) -> str:
-    """An id from a trace, with signs only that a file's name may hold."""
-    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in text[:64])
+    """An id from a trace, with only characters that every file system accepts."""
+    return re.sub(r"[^0-9A-Za-z_-]", "_", text[:64])
 
 
 def report_missing(ids: Iterable[str]) -> None:
-    """For a download's callback: the browser does not report what is missing, so the page does."""
+    """For a download's callback: the browser cannot report missing episodes, so the page does."""
     try:
         gone = [id_ for id_ in ids if not _is_stored(id_)]
     except StoreError as error:
@@ -85,15 +85,12 @@ def _is_stored(episode_id: str) -> bool:
 
 
 def models_of(store: TraceStore, rows: Sequence[EpisodeSummary]) -> tuple[str, ...]:
-    """The models that answered in these episodes first, by the names that they answered with."""
-    asked = tuple(row.id for row in rows if row.spec.policy.name == "llm" and row.n_decisions)
-    return tuple(sorted({name for id_ in asked if (name := _model_of(store, store.url, id_))}))
+    """The model names in the first response of each of these episodes."""
+    called = tuple(row.id for row in rows if row.spec.policy.name == "llm" and row.n_decisions)
+    return tuple(sorted({name for id_ in called if (name := _model_of(store, store.url, id_))}))
 
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def _model_of(_store: TraceStore, url: str, episode_id: str) -> str:
-    try:
-        exchange = _store.episodes.next_exchange(episode_id, ExchangeFilter())
-    except UnknownEpisode:
-        return ""
+    exchange = _store.episodes.next_exchange(episode_id, ExchangeFilter())
     return exchange.model_call.model if exchange and exchange.model_call else ""

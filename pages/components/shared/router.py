@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-_DONE = "went_through_router"
+_DONE = "router_ensured"
 
 
 def ensure_router() -> None:
-    """Call first on every page. Reruns the page through `app.py` if Streamlit bypassed it.
+    """Call first on every page. Reruns it through `app.py` if Streamlit bypassed the router.
 
     A fresh server knows the folder `pages` but not yet the router: if its very first request is a page's URL, Streamlit
     runs that page alone (narrow, with file names as its menu). After the first `st.navigation` it uses the router.

@@ -1,4 +1,4 @@
-"""What the dashboard's server does once, before it answers: who may open it, and what its log says about that."""
+"""Restricts the hosts under which the server answers, and warns in its log if it listens beyond this machine."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _log = logging.getLogger(__name__)
 async def starting(app: st.App) -> AsyncGenerator[None]:
     """Runs when the server starts."""
     address = str(config.get_option("server.address") or "0.0.0.0")
-    # A page of another site can point its own name at this machine, and would then talk to the server as if it were
-    # ours: Streamlit refuses each connection whose Host is not in this list. An option that adds a host replaces the
-    # list of the configuration file, so that our own are added here again.
+    # Another site can point its own name at this machine (DNS rebinding) and would then talk to the server like our own
+    # pages. So Streamlit refuses each connection whose Host is not in this list. A user's option replaces the list of
+    # the configuration file, so our own hosts are added here.
     shown = [str(config.get_option("browser.serverAddress"))] if config.is_manually_set("browser.serverAddress") else []
     given = (*_THIS_MACHINE, address, *shown, *config.get_option(_HOSTS))
     hosts = list(dict.fromkeys(host.strip("[]") for host in given))  # Streamlit compares IPv6 without brackets

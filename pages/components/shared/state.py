@@ -1,4 +1,4 @@
-"""The settings and the store, for every page. Nothing is kept in memory that the store does not have."""
+"""The settings and the store, for every page. All state is in the store, not in memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MAX_ERROR_LENGTH = 2_000
 
 
 def settings() -> Settings:
-    """The settings, read anew. A value that cannot be used stops the page with a sentence."""
-    # What stands at the root of the secrets becomes environment variables: keys, for workers too.
+    """The current settings. An invalid one stops the page with a message."""
+    # Streamlit exports secrets at the root of its file as environment variables, so workers get the keys too.
     has_secrets = st.secrets.load_if_toml_exists()
     try:
         if has_secrets:
@@ -27,7 +27,7 @@ def settings() -> Settings:
 
 
 def store() -> TraceStore:
-    """The store of the settings. One that cannot be opened stops the page with a sentence and what to do."""
+    """The store of the settings. If it cannot be opened, the page stops with a message that says what to do."""
     try:
         return _open(settings())
     except (StoreError, InvalidConfig) as error:
@@ -35,7 +35,7 @@ def store() -> TraceStore:
 
 
 def show_read_only() -> None:
-    """A banner with the reason if nothing can be stored, for every page."""
+    """A banner for every page if the store cannot be written, with the reason."""
     if store().read_only:
         st.warning(escape(f"Read-only. {store().read_only_reason}"))
 

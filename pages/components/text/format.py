@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from math import floor, inf, isfinite, log10
 
 from core.types import EpisodeStatus, OnDone, StopReason
+from pages.components.text.escape import one_line
 
 _STATUS_COLOURS = {
     EpisodeStatus.QUEUED: "gray",
@@ -58,6 +59,7 @@ _ENDINGS = {
 }
 _LIMITS = (StopReason.MAX_STEPS, StopReason.MAX_DECISIONS, StopReason.MAX_OPS, StopReason.MAX_SECONDS)
 
+_MAX_RUN_NAME_LENGTH = 60
 _MINUS = "−"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NOT_FINITE = {inf: "∞", -inf: "−∞"}
@@ -73,6 +75,11 @@ def words(name: str) -> str:
 def short_id(identifier: str) -> str:
     """The first 8 characters: enough for a page, and accepted in URLs."""
     return identifier[:8]
+
+
+def run_label(name: str, run_id: str) -> str:
+    """The run's name on one line, or its short id. Not escaped for Markdown."""
+    return one_line(name, _MAX_RUN_NAME_LENGTH) or short_id(run_id)
 
 
 def number(value: float, digits: int = 0) -> str:
@@ -164,6 +171,11 @@ def stop_reason_text(reason: StopReason | None, on_done: OnDone = OnDone.TERMINA
         return "still running"
     note = " (limits count over all worlds)" if on_done is OnDone.RESET and reason in _LIMITS else ""
     return _REASONS[reason] + note
+
+
+def seeds_label(seeds: Sequence[int]) -> str:
+    """`seed 1`, `seeds 1, 2`."""
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {seeds_text(seeds)}"
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

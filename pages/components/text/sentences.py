@@ -72,9 +72,7 @@ def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
     credited = {part.name for part in decision.reward.components if part.kind == "achievement"}
     if config.is_active and any(part.kind == "achievement" for part in decision.reward.components):
         unpaid = [name for name in decision.unlocked if name not in credited]
-        notes += [
-            f"{words(name)} was unlocked but not paid: it had already been paid the maximum times." for name in unpaid
-        ]
+        notes += [f"{words(name)} was unlocked but not paid: its limit was reached." for name in unpaid]
     return tuple(notes)
 
 
@@ -151,7 +149,7 @@ def _nothing_paid(decision: Decision, config: RewardConfig) -> str:
         return f"the strategy “{strategy.label}” paid 0."
     falls = "; losses cost nothing" if _something_fell(decision) else ""
     if decision.unlocked:
-        return f"its unlocks had already been paid the maximum times, and nothing else that pays rose{falls}."
+        return f"the limit of its unlocks was reached, and nothing else that pays rose{falls}."
     return f"nothing was unlocked, and no inventory entry or achievement count rose{falls}."
 
 

@@ -17,7 +17,7 @@ from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number
 
 FILE_NAME = "craftscope-sft.jsonl"
-_COUNTED_AT_ONCE = 300  # decisions
+_COUNTED_WITHOUT_ASKING = 300  # decisions
 _MAX_COMMAND = 4_000
 _COUNTED = "sft_counted"
 
@@ -55,7 +55,7 @@ def _panel(chosen: EpisodeFilter, rows: tuple[EpisodeSummary, ...], ticked: tupl
 
 
 def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
-    least = st.number_input(
+    min_reward = st.number_input(
         "Decision reward from", value=None, key="sft_min_reward", placeholder="any", help="Shaped reward, inclusive"
     )
     models = st.multiselect(
@@ -67,17 +67,17 @@ def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
         format_func=lambda name: one_line(name, 60),
         help="The model name in the response",
     )
-    unusable = st.checkbox("Include invalid calls", key="sft_unusable")
-    others = st.checkbox("Include other policies", key="sft_all_policies", help="Such as scripted and random")
-    return SftFilter(min_reward=least, models=tuple(models), with_unusable=unusable, all_policies=others)
+    with_invalid = st.checkbox("Include invalid calls", key="sft_unusable")
+    all_policies = st.checkbox("Include other policies", key="sft_all_policies", help="Such as scripted and random")
+    return SftFilter(min_reward=min_reward, models=tuple(models), with_unusable=with_invalid, all_policies=all_policies)
 
 
 def _offer(wanted: SftFilter, decisions: int) -> None:
-    """Counts few decisions at once and many on request; then offers the download. decisions: how many are read."""
+    """Counts few decisions immediately and many on request; then offers the download. decisions: the number to read."""
     counted: dict[tuple[SftFilter, int], Portion] = st.session_state.setdefault(_COUNTED, {})
     what = (wanted, decisions)
     if what not in counted and (
-        decisions <= _COUNTED_AT_ONCE
+        decisions <= _COUNTED_WITHOUT_ASKING
         or st.button("Count", key="sft_count", help=f"Reads {plural(decisions, 'decision')}")
     ):
         with st.spinner("Counting…"):
@@ -87,7 +87,7 @@ def _offer(wanted: SftFilter, decisions: int) -> None:
     if found is not None and not found.lines:
         st.info("No decision matches. Include invalid calls or other policies above to export more.")
         return
-    st.caption(_in_words(found))
+    st.caption(_count_text(found))
     stored = store()
     st.download_button(
         "Download" if found is None else f"Download {plural(found.lines, 'example')}",
@@ -100,10 +100,10 @@ def _offer(wanted: SftFilter, decisions: int) -> None:
     )
 
 
-def _in_words(found: Portion | None) -> str:
-    most = f"{number(MAX_EXAMPLES)} examples or {number(MAX_BYTES / 2**20)} MB"
+def _count_text(found: Portion | None) -> str:
+    limit = f"{number(MAX_EXAMPLES)} examples or {number(MAX_BYTES / 2**20)} MB"
     if found is None:
-        return f"Not counted yet. Limit: {most}, newest episodes first."
+        return f"Not counted yet. Limit: {limit}, newest episodes first."
     size = f"{number(found.size / 2**20, 1)} MB" if found.size >= 2**20 else f"{number(found.size / 1024, 1)} kB"
     counted = f"{plural(found.lines, 'example')}, {size}."
-    return counted if found.is_all else f"The first {counted} Limit: {most}."
+    return counted if found.is_all else f"The first {counted} Limit: {limit}."

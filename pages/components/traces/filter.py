@@ -15,7 +15,7 @@ from core.store import EpisodeFilter
 from core.types import EpisodeStatus
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import short_id, words
+from pages.components.text.format import run_label, words
 
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("policy", "status", "achievements"), ()),
@@ -31,7 +31,7 @@ _RUN = "run"
 def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
     """The filter. Invalid parts are reported and ignored; the others apply."""
     ignored = _invalid_in_url(policies)  # before the widgets, which remove such values from the URL
-    _take_stored_names()
+    _accept_stored_names()
     with st.container(border=True):
         top = st.columns([1.3, 1.6, 1.2, 2.2])
         chosen_policies = top[0].multiselect(
@@ -89,9 +89,13 @@ def _only_run(ignored: list[str]) -> str | None:
         ignored.append(f'run "{_named(run_id)}" (unknown run)')
         return None
     with st.container(horizontal=True, vertical_alignment="center", key="only-run"):
-        name = one_line(run.name, _MAX_NAME_LENGTH) if run.name else short_id(run.id)
-        st.markdown("Only the episodes of", width="content")
-        st.page_link("pages/run.py", label=f"Run: {escape(name)}", query_params={"id": run.id}, width="content")
+        st.markdown("Only episodes of", width="content")
+        st.page_link(
+            "pages/run.py",
+            label=f"Run: {escape(run_label(run.name, run.id))}",
+            query_params={"id": run.id},
+            width="content",
+        )
         st.button("Show all runs", key="clear_run", on_click=_clear_run)
     return run.id
 
@@ -100,15 +104,15 @@ def _clear_run() -> None:
     st.query_params.pop(_RUN, None)
 
 
-def _take_stored_names() -> None:
-    """Links may name achievements as stored (`collect_wood`); the widget only reads their labels (`collect wood`)."""
+def _accept_stored_names() -> None:
+    """Links may name achievements as stored (`collect_wood`); the widget accepts only their labels (`collect wood`)."""
     named = [name for name in st.query_params.get_all("achievements") if name in ACHIEVEMENTS]
     if named and "achievements" not in st.session_state:
         st.session_state["achievements"] = named
 
 
-def _named(policy: str) -> str:
-    return one_line(policy, _MAX_NAME_LENGTH)
+def _named(text: str) -> str:
+    return one_line(text, _MAX_NAME_LENGTH)
 
 
 def _invalid_in_url(policies: Sequence[str]) -> list[str]:

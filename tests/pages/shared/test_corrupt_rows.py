@@ -137,7 +137,7 @@ def corrupt_reward(data_dir: Path) -> Path:
     return data_dir
 
 
-@pytest.mark.parametrize(("page", "key"), [("lab", "lab_damaged_rewards"), ("launch", "launch_damaged_rewards")])
+@pytest.mark.parametrize(("page", "key"), [("lab", "lab_corrupt_rewards"), ("launch", "launch_corrupt_rewards")])
 def test_a_saved_configuration_that_is_corrupt_is_named_and_the_others_are_offered(
     corrupt_reward: Path, page: str, key: str
 ):
