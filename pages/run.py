@@ -24,8 +24,8 @@ from pages.components.run.cards import (
     played_by,
     prepare_frames,
     row_headings,
+    rows_with_cards,
     show_flash,
-    stage,
 )
 from pages.components.run.model_cards import calls_model, show_spent, spent_on
 from pages.components.shared.corrupt_rows import show_corrupt_episodes, show_corrupt_runs
@@ -231,7 +231,7 @@ def _draw(run_id: str, was_active: bool) -> bool:
     played = played_by(rows)
     all_as_cards = len(rows) <= _MAX_CARDS
     places = len(rows) if all_as_cards else min(_MAX_CARDS, max(2, settings().max_workers))
-    cards = stage(rows, places, st.session_state.setdefault(f"stage-{run_id}", []))
+    cards = rows_with_cards(rows, places, st.session_state.setdefault(f"cards-{run_id}", []))
     prepare_frames(cards, alone=len(cards) == 1)
     _show_totals(run_id, rows, active)
     if any(calls_model(row) for row in rows):

@@ -89,7 +89,7 @@ def test_a_model_is_tested_launched_watched_and_read(open_page: OpenPage, dashbo
     expect(page.get_by_text("There is a tree to the left.")).to_be_visible(timeout=WAIT_MS)
     card = page.locator("[class*='st-key-card-']")
     height = box_of(card)["height"]
-    expect(page.get_by_text(f"Model calls so far: {DECISIONS} ")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text(f"Model calls: {DECISIONS} ")).to_be_visible(timeout=WAIT_MS)
     expect(card.locator(".cs-figures")).to_contain_text(f"Model calls{DECISIONS}Tokens{120 * DECISIONS}Cost, USDn/a")
     assert box_of(card)["height"] == height  # nothing of it moved while it was played
     expect(page.get_by_text("✓ completed").first).to_be_visible(timeout=WAIT_MS)

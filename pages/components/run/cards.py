@@ -12,7 +12,7 @@ from PIL import Image
 from core import jobs
 from core.env.render import draw_scene
 from core.env.rules import ACHIEVEMENTS
-from core.errors import StoreError, UnknownEpisode
+from core.errors import StoreError
 from core.store import EpisodeSummary, TraceStore
 from core.types import EpisodeStatus, Spent
 from pages.components.player.cursor import Cursor
@@ -26,15 +26,14 @@ _CELL_PX = 32  # twice the textures' size
 _LARGE_CELL_PX = 48
 _FLASH = "run-flash"
 _MAX_PX = 640
-_MAX_REASON_LENGTH = 160
 _MAX_FAILURE_LENGTH = 400
 _ROW_WIDTHS = (1.2, 2.0, 2.7, 1.1, 1.25, 1.0, 1.5)
 
 
-def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
+def rows_with_cards(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]) -> list[EpisodeSummary]:
     """The episodes that get a card. One keeps its place until it is over and another one is running.
 
-    places: the number of cards. shown_before: ids of the last redraw; changed in place to those of this one.
+    places: the number of cards. shown_before: ids of the last redraw; updated in place.
     """
     by_id = {row.id: row for row in rows}
     places = min(places, len(rows))
@@ -52,14 +51,14 @@ def stage(rows: tuple[EpisodeSummary, ...], places: int, shown_before: list[str]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the limits count: steps and decisions of a rollout over all its worlds, up to one episode."""
+    """Steps and decisions of a rollout over all its worlds, up to and including one episode: limits count these."""
 
     steps: int
     decisions: int
 
 
 def played_by(rows: tuple[EpisodeSummary, ...]) -> dict[str, Played]:
-    """By episode id. A rollout that continues in further worlds has several episodes, which add up."""
+    """By episode id. A rollout that continues in further worlds has several episodes."""
     so_far: dict[tuple[int, int], Played] = {}
     found: dict[str, Played] = {}
     for row in sorted(rows, key=lambda row: row.world_episode):
@@ -99,7 +98,7 @@ def episode_card(
                 _open_link(row)
                 _stop_button(row, "card")
                 if row.status.is_over and row.error is None:
-                    st.caption(escape(one_line(_why(row), _MAX_REASON_LENGTH)))
+                    st.caption(escape(_ended(row)))
 
 
 def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
@@ -125,7 +124,7 @@ def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
 
 def row_headings() -> None:
     cells = st.columns(_ROW_WIDTHS, vertical_alignment="bottom")
-    names = ("Episode", "Status", "Progress", "Env return", "Shaped return", "Achieved", "")
+    names = ("Episode", "Status", "Progress", "Env return", "Shaped return", "Unlocked", "")
     for cell, name, end in zip(cells, names, (False, False, False, True, True, True, True), strict=True):
         cell.html(f'<div class="cs-cell cs-muted{" cs-end" if end else ""}">{name}</div>')
 
@@ -145,13 +144,8 @@ def _badge(row: EpisodeSummary) -> None:
         st.badge("◼ stopping", color="orange")
         return
     text, colour = status_badge(row.status, row.stop_reason)
-    why = escape(_why(row)) if row.status.is_over else None
-    st.badge(text, color=colour, help=why)  # pyright: ignore[reportArgumentType]
-
-
-def _why(row: EpisodeSummary) -> str:
-    sentence = _ended(row)
-    return f"{sentence} {row.error.detail}" if row.error else sentence
+    why = f"{_ended(row)} {row.error.detail if row.error else ''}"
+    st.badge(text, color=colour, help=escape(why) if row.status.is_over else None)  # pyright: ignore[reportArgumentType]
 
 
 def _ended(row: EpisodeSummary) -> str:
@@ -244,7 +238,7 @@ def _stop(episode_id: str) -> None:
 
 
 def flash(sentence: str) -> None:
-    """Keeps a message of a button's callback for the next redraw; callbacks cannot draw in a fragment."""
+    """Shows a message at the next redraw, because callbacks cannot draw in a fragment."""
     st.session_state[_FLASH] = sentence
 
 
@@ -272,7 +266,7 @@ def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:
 
 
 _PLACEHOLDERS = {
-    EpisodeStatus.QUEUED: ("", False),  # the progress bar says that it waits
+    EpisodeStatus.QUEUED: ("", False),  # the progress bar says "Waiting for a worker"
     EpisodeStatus.RUNNING: ("generating the world…", True),
 }
 
@@ -286,11 +280,8 @@ def _drawn(
     size: tuple[int, int],
     world: tuple[int, int],
 ) -> bytes | None:
-    """The newest frame as PNG; None if none is stored. n_steps: part of the cache key. world: (seed, episode)."""
-    try:
-        scene = _store.episodes.latest_scene(episode_id)
-    except UnknownEpisode:  # deleted after its row was read; the next redraw leaves it out
-        return None
+    """The newest frame as PNG, or None. n_steps: part of the cache key. world: (seed, episode)."""
+    scene = _store.episodes.latest_scene(episode_id)
     return None if scene is None else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
 
 
@@ -301,5 +292,5 @@ def _size(view: tuple[int, int], cell: int) -> tuple[int, int]:
 
 def _png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=1)  # fast: a frame is shown for a second
+    image.save(buffer, "PNG", compress_level=1)  # fast, as a frame is shown for a second
     return buffer.getvalue()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from core.errors import UnknownEpisode
 from core.store import EpisodeSummary, TraceStore
 from core.types import Budget, Decision, Spent
 from pages.components.launch.estimate import budget_text
@@ -36,10 +33,10 @@ def show_spent(run_id: str) -> None:
     """Sums over the run's model calls, and its budget."""
     st.html(_STYLE)
     spent = store().runs.spent(run_id)
-    budget = _budget_of(store().runs.get(run_id).config)
+    budget = Budget(**store().runs.get(run_id).config.get("budget", {}))  # runs of older versions have none
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run-spent"):
-        cost = usd(spent.cost_usd) if spent.cost_usd else "cost n/a"  # a sum of 0 may mean that no price is known
-        text = f"Model calls so far: {number(spent.calls)} · {number(spent.tokens or 0)} tokens · {cost}"
+        cost = usd(spent.cost_usd) if spent.cost_usd else "cost n/a"  # a sum of 0 may mean an unknown price
+        text = f"Model calls: {number(spent.calls)} · {number(spent.tokens or 0)} tokens · {cost}"
         if not budget.is_open:
             text += f" · budget: {budget_text(budget)}"
         st.text(text, width="content")
@@ -47,15 +44,15 @@ def show_spent(run_id: str) -> None:
             st.badge(
                 "budget used up",
                 color="orange",
-                help="Episodes of this run end before their next decision. Everything so far is stored.",
+                help="Episodes of this run end before their next decision. Everything before it is stored.",
             )
 
 
 def spent_on(rows: list[EpisodeSummary]) -> dict[str, Spent]:
-    """By episode id, in one query; only for episodes of the language-model policy."""
+    """By episode id, in one query; only for episodes that call a model."""
     ids = [row.id for row in rows if calls_model(row)]
     found = store().episodes.spent(ids) if ids else {}
-    return {id_: found.get(id_, Spent()) for id_ in ids}  # one may have been deleted
+    return {id_: found.get(id_, Spent()) for id_ in ids}
 
 
 def spent_figures(spent: Spent) -> tuple[tuple[str, str], ...]:
@@ -104,20 +101,5 @@ def _problem(decision: Decision) -> str:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _decision(_store: TraceStore, url: str, episode_id: str, index: int) -> Decision | None:
-    """None if it was deleted after its row was read."""
-    try:
-        return _store.episodes.decision(episode_id, index)
-    except UnknownEpisode:
-        return None
-
-
-def _budget_of(config: dict[str, Any]) -> Budget:
-    """An imported run may have no budget or one of other types."""
-    given = config.get("budget")
-    if not isinstance(given, dict):
-        return Budget()
-    parts = {name: given.get(name) for name in ("max_calls", "max_tokens", "max_cost_usd")}
-    if not all(part is None or isinstance(part, int | float) for part in parts.values()):
-        return Budget()
-    return Budget(**parts)  # pyright: ignore[reportArgumentType]
+def _decision(_store: TraceStore, url: str, episode_id: str, index: int) -> Decision:
+    return _store.episodes.decision(episode_id, index)
