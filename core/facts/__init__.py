@@ -6,15 +6,7 @@
 
 from __future__ import annotations
 
-from core.facts.episode import (
-    ACHIEVEMENT_COUNT,
-    INVENTORY,
-    UNLOCK,
-    ComponentTotal,
-    EpisodeFacts,
-    FactsWriter,
-)
-from core.facts.played import PlayedEpisode
+from core.facts.episode import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, ComponentTotal, EpisodeFacts, FactsWriter
 
 __all__ = [
     "ACHIEVEMENT_COUNT",
@@ -23,5 +15,4 @@ __all__ = [
     "ComponentTotal",
     "EpisodeFacts",
     "FactsWriter",
-    "PlayedEpisode",
 ]

@@ -398,15 +398,11 @@ def summaries(
 
 
 def _summary(row: AnyRow, name: str, achievements: Sequence[str]) -> EpisodeSummary:
-    spec = read_spec(row.spec, row.config, name)
     fields = {
         **columns_of(row),
         "id": row.uuid,
         "run_id": row.run,
-        "spec": spec,
-        "seed": spec.seed,
-        "world_episode": spec.world_episode,
-        "policy_seed": spec.policy_seed,
+        "spec": read_spec(row.spec, row.config, name),
         "error": None if row.error is None else from_json(row.error, EpisodeError, f"The error of {name}"),
         "achievements": achievements,
     }

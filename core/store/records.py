@@ -47,10 +47,6 @@ class EpisodeSummary:
     id: str
     run_id: str
     spec: EpisodeSpec
-    policy: str
-    seed: int
-    world_episode: int
-    policy_seed: int
     group_index: int
     status: EpisodeStatus
     stop_reason: StopReason | None
@@ -65,6 +61,32 @@ class EpisodeSummary:
     achievements: tuple[str, ...]
     config_hash: str
     stop_requested: bool
+
+    @property
+    def policy(self) -> str:
+        return self.spec.policy.name
+
+    @property
+    def seed(self) -> int:
+        return self.spec.seed
+
+    @property
+    def world_episode(self) -> int:
+        return self.spec.world_episode
+
+    @property
+    def n_achievements(self) -> int:
+        return len(self.achievements)
+
+    @property
+    def world(self) -> tuple[int, int]:
+        """Episodes with the same seed and world start alike."""
+        return self.seed, self.world_episode
+
+    @property
+    def group(self) -> tuple[str, int, int]:
+        """Run, seed and world: the group of group-relative advantages."""
+        return self.run_id, *self.world
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import msgspec
-from sqlalchemy import Connection, Select, delete, func, insert, select, text, union
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, text, union
 
-from core.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew
-from core.facts import EpisodeFacts, PlayedEpisode
-from core.store.blobs import corrupt_row, from_json, typed
+from core.errors import InvalidInput, StoreCorrupt, StoreError
+from core.facts import EpisodeFacts
+from core.store.blobs import corrupt_row, from_json
 from core.store.database import Database
 from core.store.episode_reader import EpisodeReader
-from core.store.episodes import ANY_EPISODE, conditions
+from core.store.episodes import ANY_EPISODE, conditions, summaries
 from core.store.packs import pack, unpack
-from core.store.records import EpisodeFilter, SavedReward
+from core.store.records import EpisodeFilter, EpisodeSummary, SavedReward
 from core.store.rows import (
-    SPEC_VERSION,
     Listing,
     Unreadable,
     episode_key,
@@ -35,16 +33,14 @@ from core.store.rows import (
 )
 from core.store.tables import (
     AnyRow,
-    columns_of,
     episode_packs,
     episodes,
     reward_configs,
-    runs,
     saved_rewards,
     scorings,
 )
 from core.text import quoted
-from core.types import EnvConfig, EpisodeStatus, Limits, PolicySpec, RewardConfig, StopReason
+from core.types import EpisodeStatus, RewardConfig, StopReason
 
 MAX_NAME_LENGTH: Final = 80
 
@@ -55,28 +51,9 @@ _UNNAMED: Final = {"Cc": "CONTROL CHARACTER", "Cs": "HALF A PAIR", "Co": "OF PRI
 _IS_OVER: Final = episodes.c.status.in_([status.value for status in EpisodeStatus if status.is_over])
 _PLAYED: Final = (_IS_OVER, episodes.c.n_decisions > 0)
 _OLDEST_FIRST: Final = (episodes.c.created_at, episodes.c.id)
-_SHOWN: Final = (
-    "id", "uuid", "policy", "seed", "group_index", "status", "stop_reason", "n_steps", "n_decisions", "n_achievements",
-    "env_return", "shaped_return", "config_hash", "spec", "created_at",
-)  # fmt: skip
 _WAIT_TO_SAVE_PACKS_MS: Final = 500
 
 _log = logging.getLogger(__name__)
-
-
-class _Settings(msgspec.Struct, frozen=True):
-    """The part of a specification that re-scoring needs."""
-
-    policy: PolicySpec
-    world_episode: int
-    env: EnvConfig
-    limits: Limits
-    max_actions_per_call: int
-
-
-class _SpecRecord(msgspec.Struct, frozen=True):
-    v: int
-    spec: _Settings
 
 
 class Rewards:
@@ -110,13 +87,13 @@ class Rewards:
             row = connection.execute(_with_pack(episodes.c.id == episode_key(connection, episode_id))).one()
             return _stored_facts(row) or _rebuilt_facts(connection, row)
 
-    def played(self, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
+    def played(self, ids: Iterable[str]) -> Listing[tuple[EpisodeSummary, EpisodeFacts]]:
         """These episodes with their reward facts, oldest first; ids that are deleted or not over are skipped.
 
         Facts that are missing (of an interrupted episode, say), stale or unreadable are rebuilt from the decisions and
         stored if the database can be written.
         """
-        found: list[tuple[PlayedEpisode, EpisodeFacts]] = []
+        found: list[tuple[EpisodeSummary, EpisodeFacts]] = []
         unreadable: list[Unreadable] = []
         can_save = True
         for some in in_parts(ids):
@@ -250,27 +227,28 @@ class Rewards:
 
 def _read_played(
     connection: Connection, ids: Sequence[str]
-) -> tuple[Listing[tuple[PlayedEpisode, EpisodeFacts]], dict[str, EpisodeFacts]]:
+) -> tuple[Listing[tuple[EpisodeSummary, EpisodeFacts]], dict[str, EpisodeFacts]]:
     """Episodes with their facts, and by id those facts that had to be rebuilt."""
     rebuilt: dict[str, EpisodeFacts] = {}
+    found = summaries(connection, (*_PLAYED, episodes.c.uuid.in_(ids)), _OLDEST_FIRST)
+    played = {summary.id: summary for summary in found.rows}
 
-    def read(row: AnyRow, name: str) -> tuple[PlayedEpisode, EpisodeFacts]:
-        played = _played(row, name)
+    def read(row: AnyRow, name: str) -> tuple[EpisodeSummary, EpisodeFacts]:
         facts = _stored_facts(row)
         if facts is None:
             facts = rebuilt[row.uuid] = _rebuilt_facts(connection, row)
-        return played, facts
+        return played[row.uuid], facts
 
-    rows = connection.execute(_with_pack(*_PLAYED, episodes.c.uuid.in_(ids))).all()
-    return listing(rows, "Episode", read), rebuilt
+    packed = listing(connection.execute(_with_pack(episodes.c.uuid.in_(played))).all(), "Episode", read)
+    return Listing(packed.rows, (*found.unreadable, *packed.unreadable)), rebuilt
 
 
-def _with_pack(*wanted: Any) -> Select[*tuple[Any, ...]]:
+def _with_pack(wanted: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    shown = (episodes.c.id, episodes.c.uuid, episodes.c.stop_reason, episodes.c.n_steps, episodes.c.n_decisions)
     return (
-        select(*(episodes.c[name] for name in _SHOWN), runs.c.uuid.label("run_id"), episode_packs.c.blob)
-        .join(runs, runs.c.id == episodes.c.run_id)
+        select(*shown, episode_packs.c.blob)
         .outerjoin(episode_packs, episode_packs.c.episode_id == episodes.c.id)
-        .where(*wanted)
+        .where(wanted)
         .order_by(*_OLDEST_FIRST)
     )
 
@@ -297,24 +275,6 @@ def _rebuilt_facts(connection: Connection, row: AnyRow) -> EpisodeFacts:
         problem = f"{facts.n_decisions} decisions are stored, not {row.n_decisions}"
         raise corrupt_row(f"Episode {row.uuid}", LookupError(problem))
     return facts
-
-
-def _played(row: AnyRow, name: str) -> PlayedEpisode:
-    """Raises StoreCorrupt, StoreTooNew."""
-    record = from_json(row.spec, _SpecRecord, name)
-    if record.v > SPEC_VERSION:
-        raise StoreTooNew(f"{name} was written by a newer Craftscope (format {record.v}). Update Craftscope to see it.")
-    spec = record.spec
-    fields: dict[str, Any] = {
-        **columns_of(row),
-        "id": row.uuid,
-        "policy_params": spec.policy.params,
-        "world_episode": spec.world_episode,
-        "env": spec.env,
-        "limits": spec.limits,
-        "max_actions_per_call": spec.max_actions_per_call,
-    }
-    return typed(fields, PlayedEpisode, name)
 
 
 def _checked_name(name: str) -> str:

@@ -9,33 +9,37 @@ from typing import Any
 import numpy as np
 
 from core.analysis.statistics import Sample
-from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
-from core.types import EnvConfig, Limits, RewardComponent, StateFacts, StopReason
+from core.facts import EpisodeFacts, FactsWriter
+from core.store import EpisodeSummary
+from core.types import EpisodeSpec, PolicySpec, RewardComponent, StateFacts, StopReason
 
 
-def played(number: int = 0, **changes: Any) -> PlayedEpisode:
-    """An episode that is over, as the store gives it."""
+def played(
+    number: int = 0, *, policy: str = "scripted", params: dict[str, Any] | None = None, **changes: Any
+) -> EpisodeSummary:
+    """An episode that is over, as the store gives it. changes: fields of its specification or of the summary."""
+    spec = {"seed": number, "policy": PolicySpec(policy, params or {}), "policy_seed": number}
+    spec |= {name: changes.pop(name) for name in EpisodeSpec.__slots__ if name in changes}
+    reason = changes.setdefault("stop_reason", StopReason.MAX_STEPS)
     fields: dict[str, Any] = {
         "id": f"episode-{number}",
         "run_id": "run",
-        "policy": "scripted",
-        "policy_params": {},
-        "seed": number,
-        "world_episode": 1,
+        "spec": EpisodeSpec(**spec),
         "group_index": 0,
+        "status": reason.status,
+        "error": None,
         "created_at": datetime(2026, 3, 1, tzinfo=UTC),
-        "stop_reason": StopReason.MAX_STEPS,
+        "started_at": None,
+        "ended_at": None,
         "n_steps": 100,
         "n_decisions": 50,
-        "n_achievements": 2,
         "env_return": 1.9,
         "shaped_return": 3.5,
+        "achievements": ("collect_wood", "place_table"),
         "config_hash": "c" * 16,
-        "env": EnvConfig(),
-        "limits": Limits(),
-        "max_actions_per_call": 5,
+        "stop_requested": False,
     }
-    return PlayedEpisode(**{**fields, **changes})
+    return EpisodeSummary(**{**fields, **changes})
 
 
 def facts(unlocks: Iterable[str] = (), paid: Iterable[tuple[str, str, float]] = ()) -> EpisodeFacts:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.analysis.numbers import is_equal, levels
 from core.analysis.rescore.swaps import swapped_pairs
-from core.facts import PlayedEpisode
+from core.store import EpisodeSummary
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ class Comparison:
     n_alone: int
 
 
-def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Comparison:
+def compare(episodes: Sequence[EpisodeSummary], before: Floats, after: Floats) -> Comparison:
     """`before` and `after`: float64 (E,), two returns of each episode."""
     pairs = swaps(episodes, before, after)
     groups = _groups([episode.group for episode in episodes])
@@ -97,7 +97,7 @@ def compare(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) ->
     )
 
 
-def swaps(episodes: Sequence[PlayedEpisode], before: Floats, after: Floats) -> Swaps:
+def swaps(episodes: Sequence[EpisodeSummary], before: Floats, after: Floats) -> Swaps:
     """The pairs of the same world that swap their order. `before` and `after` are any two float64 (E,)."""
     worlds = _groups([episode.world for episode in episodes])
     pairs, n_swaps, n_pairs = swapped_pairs(worlds, before, after, most=MAX_PAIRS)
@@ -111,7 +111,7 @@ def ranks(returns: Floats) -> NDArray[np.int64]:
     return (1 + np.append(above[1:], 0)[level]).astype(np.int64) if len(level) else level
 
 
-def advantages(episodes: Sequence[PlayedEpisode], returns: Floats) -> Floats:
+def advantages(episodes: Sequence[EpisodeSummary], returns: Floats) -> Floats:
     """Group-relative advantages, float64 (E,): return minus its group's mean, over the group's population deviation.
 
     A group is one seed's world in one launch. 0 where all of a group earn the same, so also where one is alone.

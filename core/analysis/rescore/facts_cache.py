@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.facts import EpisodeFacts, PlayedEpisode
+from core.facts import EpisodeFacts
 from core.facts.columns import FactColumns
+from core.store import EpisodeSummary
 from core.store.rows import Listing
 
 
@@ -21,7 +22,7 @@ class RewardSource(Protocol):
         """Ids of the ended episodes with at least one decision, oldest run first."""
         ...
 
-    def played(self, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
+    def played(self, ids: Iterable[str]) -> Listing[tuple[EpisodeSummary, EpisodeFacts]]:
         """Those episodes with their facts."""
         ...
 
@@ -33,7 +34,7 @@ class StoredFacts:
     unreadable: (episode id, problem) of the corrupt ones, which are left out.
     """
 
-    episodes: tuple[PlayedEpisode, ...]
+    episodes: tuple[EpisodeSummary, ...]
     columns: FactColumns
     unreadable: tuple[tuple[str, str], ...] = ()
 
@@ -57,7 +58,7 @@ class RewardFactsCache:
     def __init__(self, source: RewardSource) -> None:
         self._source = source
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[PlayedEpisode, EpisodeFacts]] = {}
+        self._known: dict[str, tuple[EpisodeSummary, EpisodeFacts]] = {}
         self._corrupt: dict[str, str] = {}
         self._stored = StoredFacts((), FactColumns([]))
 

@@ -8,24 +8,24 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.facts import PlayedEpisode
+from core.store import EpisodeSummary
 from core.types import EpisodeStatus
 
 REWARD = "reward configuration"
 SETTINGS = "policy settings"
 ENDED_EARLY = "ended early"
 
-_ASPECTS: Final[dict[str, Callable[[PlayedEpisode], Hashable]]] = {
+_ASPECTS: Final[dict[str, Callable[[EpisodeSummary], Hashable]]] = {
     REWARD: lambda episode: episode.config_hash,
-    "step limit": lambda episode: episode.limits.max_steps,
-    "decision limit": lambda episode: episode.limits.max_decisions,
-    "operation limit": lambda episode: episode.limits.max_ops,
-    "given ops": lambda episode: episode.limits.ops_given,
-    "time limit": lambda episode: episode.limits.max_time_s,
-    "actions a call may hold": lambda episode: episode.max_actions_per_call,
-    "world's area": lambda episode: episode.env.area,
-    "view": lambda episode: episode.env.view,
-    "world's length": lambda episode: episode.env.length,
+    "step limit": lambda episode: episode.spec.limits.max_steps,
+    "decision limit": lambda episode: episode.spec.limits.max_decisions,
+    "operation limit": lambda episode: episode.spec.limits.max_ops,
+    "given ops": lambda episode: episode.spec.limits.ops_given,
+    "time limit": lambda episode: episode.spec.limits.max_time_s,
+    "actions a call may hold": lambda episode: episode.spec.max_actions_per_call,
+    "world's area": lambda episode: episode.spec.env.area,
+    "view": lambda episode: episode.spec.env.view,
+    "world's length": lambda episode: episode.spec.env.length,
 }
 
 
@@ -50,7 +50,7 @@ class SeedOverlap:
         return all(its == self.common for its in self.seeds.values())
 
 
-def differences(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> tuple[Difference, ...]:
+def differences(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> tuple[Difference, ...]:
     """Everything that differs between these episodes, within a policy or between policies.
 
     policies: which one played each episode, side by side. Settings are compared within one policy only; a value is then
@@ -60,20 +60,21 @@ def differences(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> t
     found = [
         _difference(aspect, [value(episode) for episode in episodes], policies) for aspect, value in _ASPECTS.items()
     ]
-    early = [not episode.n_steps or episode.stop_reason.status is not EpisodeStatus.COMPLETED for episode in episodes]
+    early = [not episode.n_steps or episode.status is not EpisodeStatus.COMPLETED for episode in episodes]
     if any(early):
         found.append(_difference(ENDED_EARLY, early, policies, always=True))
     return (*(some for some in found if some is not None), *_settings(episodes, policies))
 
 
-def varying_settings(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def varying_settings(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The names of the settings that were not the same in all episodes of a policy, for policies that have such."""
     seen: dict[str, dict[str, Counter[str]]] = {}
     n_episodes = Counter(policies)
     for episode, policy in zip(episodes, policies, strict=True):
         of_policy = seen.setdefault(policy, {})
-        for name in episode.policy_params:
-            of_policy.setdefault(name, Counter())[setting_text(episode.policy_params, name)] += 1
+        settings = episode.spec.policy.params
+        for name in settings:
+            of_policy.setdefault(name, Counter())[setting_text(settings, name)] += 1
     varying = {
         policy: tuple(name for name, texts in settings.items() if max(texts.values()) < n_episodes[policy])
         for policy, settings in seen.items()
@@ -89,7 +90,7 @@ def setting_text(settings: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def seed_overlap(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> SeedOverlap:
+def seed_overlap(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> SeedOverlap:
     """The seeds of each policy and those that all share."""
     seeds: dict[str, set[int]] = {}
     for episode, policy in zip(episodes, policies, strict=True):
@@ -110,12 +111,12 @@ def _difference(
     return Difference(aspect, tuple((value, dict(by)) for value, by in most_first))
 
 
-def _settings(episodes: Sequence[PlayedEpisode], policies: Sequence[str]) -> tuple[Difference, ...]:
+def _settings(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> tuple[Difference, ...]:
     of_policy: dict[str, list[Hashable]] = {}
     varying = varying_settings(episodes, policies)
     for episode, policy in zip(episodes, policies, strict=True):
         if policy in varying:
-            its = tuple((name, setting_text(episode.policy_params, name)) for name in varying[policy])
+            its = tuple((name, setting_text(episode.spec.policy.params, name)) for name in varying[policy])
             of_policy.setdefault(policy, []).append(its)
     found = (_difference(SETTINGS, settings, [policy] * len(settings)) for policy, settings in of_policy.items())
     return tuple(some for some in found if some is not None)

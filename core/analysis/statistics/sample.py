@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.facts import UNLOCK, EpisodeFacts, PlayedEpisode
+from core.facts import UNLOCK, EpisodeFacts
+from core.store import EpisodeSummary
 from core.types import StopReason
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ class Sample:
         )
 
 
-def sample_of(episodes: Sequence[PlayedEpisode], facts: Sequence[EpisodeFacts], achievements: Sequence[str]) -> Sample:
+def sample_of(episodes: Sequence[EpisodeSummary], facts: Sequence[EpisodeFacts], achievements: Sequence[str]) -> Sample:
     """Episodes with their reward facts, side by side. achievements: those that count, in the order wanted."""
     places = {name: place for place, name in enumerate(achievements)}
     unlocked = np.zeros((len(facts), len(places)), np.bool_)

@@ -83,7 +83,7 @@ def _show_badges(summary: EpisodeSummary) -> None:
     st.badge(
         escape(one_line(summary.policy, _MAX_NAME_LENGTH)),
         color="violet",
-        help=f"The policy, with policy seed {summary.policy_seed}",
+        help=f"The policy, with policy seed {summary.spec.policy_seed}",
     )
 
 

@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from core.analysis.rescore import RankChange, Scores, SwappedPair, advantages, compare, ranks, responsible, swaps
-from core.facts import EpisodeFacts, FactsWriter, PlayedEpisode
+from core.facts import EpisodeFacts, FactsWriter
 from core.facts.columns import FactColumns
-from core.types import EnvConfig, Limits, StateFacts, StopReason
-
-PLAYED = PlayedEpisode(
-    id="e",
-    run_id="run",
-    policy="scripted",
-    policy_params={},
-    seed=1,
-    world_episode=1,
-    group_index=0,
-    created_at=datetime(2026, 3, 1, tzinfo=UTC),
-    stop_reason=StopReason.MAX_STEPS,
-    n_steps=10,
-    n_decisions=10,
-    n_achievements=2,
-    env_return=2.0,
-    shaped_return=3.0,
-    config_hash="h",
-    env=EnvConfig(),
-    limits=Limits(),
-    max_actions_per_call=5,
-)
+from core.store import EpisodeSummary
+from core.types import StateFacts
+from tests.support.statistics_samples import played
 
 
-def played(*groups: tuple[str, int]) -> list[PlayedEpisode]:
-    return [replace(PLAYED, id=f"e{at}", run_id=run, seed=seed) for at, (run, seed) in enumerate(groups)]
+def episodes_of(*groups: tuple[str, int]) -> list[EpisodeSummary]:
+    return [played(at, run_id=run, seed=seed) for at, (run, seed) in enumerate(groups)]
 
 
 def test_equal_returns_share_the_best_rank():
@@ -50,21 +29,21 @@ def test_returns_that_differ_by_rounding_are_equal():
 
 
 def test_the_largest_rank_changes_come_first():
-    episodes = played(*[("run", seed) for seed in range(4)])
+    episodes = episodes_of(*[("run", seed) for seed in range(4)])
     comparison = compare(episodes, np.array([4.0, 3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0, 4.0]))
     assert comparison.ranks == (RankChange(3, 4, 1), RankChange(0, 1, 4))
     assert [change.climbed for change in comparison.ranks] == [3, -3]
 
 
 def test_a_pair_of_one_world_swaps_and_one_of_two_worlds_does_not():
-    episodes = played(("a", 1), ("b", 1), ("a", 2))
+    episodes = episodes_of(("a", 1), ("b", 1), ("a", 2))
     comparison = compare(episodes, np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.5, 9.0]))
     assert comparison.swaps == (SwappedPair(ahead=0, behind=1, gap_before=2.0, gap_after=0.5),)
     assert (comparison.n_swaps, comparison.n_pairs) == (1, 1)
 
 
 def test_the_next_world_of_a_seed_is_another_world():
-    episodes = [PLAYED, replace(PLAYED, id="f", world_episode=2)]
+    episodes = [played(1), played(1, world_episode=2)]
     comparison = compare(episodes, np.array([2.0, 1.0]), np.array([1.0, 2.0]))
     assert (comparison.n_swaps, comparison.n_pairs, comparison.n_alone) == (0, 0, 2)
 
@@ -72,7 +51,7 @@ def test_the_next_world_of_a_seed_is_another_world():
 @pytest.mark.parametrize("seed", range(5))
 def test_swaps_are_all_pairs_whose_order_turns(seed: int):
     draw = random.Random(seed)
-    episodes = played(*[("run", draw.randrange(3)) for _ in range(30)])
+    episodes = episodes_of(*[("run", draw.randrange(3)) for _ in range(30)])
     before, after = (np.array([float(draw.randrange(6)) for _ in episodes]) for _ in range(2))
     expected = {
         frozenset((i, j))
@@ -87,19 +66,19 @@ def test_swaps_are_all_pairs_whose_order_turns(seed: int):
 
 
 def test_advantages_are_the_groups_own():
-    episodes = played(("a", 1), ("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 2))
+    episodes = episodes_of(("a", 1), ("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 2))
     given = np.array([1.0, 2.0, 3.0, 100.0, 5.0, 5.0])
     deviation = float(np.std([1.0, 2.0, 3.0]))  # over the population
     assert np.allclose(advantages(episodes, given), [-1 / deviation, 0.0, 1 / deviation, 0.0, 0.0, 0.0])
 
 
 def test_equal_returns_have_no_advantage_whatever_rounding_left():
-    episodes = played(("a", 1), ("a", 1), ("a", 1))
+    episodes = episodes_of(("a", 1), ("a", 1), ("a", 1))
     assert advantages(episodes, np.array([0.1 + 0.2, 0.3, 0.3])).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_advantages_that_change_sign_are_listed_and_lonely_episodes_counted():
-    episodes = played(("a", 1), ("a", 1), ("a", 2))
+    episodes = episodes_of(("a", 1), ("a", 1), ("a", 2))
     comparison = compare(episodes, np.array([2.0, 1.0, 7.0]), np.array([1.0, 2.0, 3.0]))
     assert [(change.episode, change.before, change.after) for change in comparison.advantages] == [
         (0, 1.0, -1.0),
@@ -124,13 +103,13 @@ def test_an_outlier_leaves_the_others_their_ranks(outlier: float):
 
 @pytest.mark.parametrize("outlier", OUTLIERS)
 def test_an_outlier_of_their_world_leaves_the_others_their_swaps(outlier: float):
-    found = swaps(played(*[("run", 1)] * 4), np.array([outlier, 1, 200, 3]), np.array([outlier, 300, 2, 1]))
+    found = swaps(episodes_of(*[("run", 1)] * 4), np.array([outlier, 1, 200, 3]), np.array([outlier, 300, 2, 1]))
     assert [(pair.ahead, pair.behind) for pair in found.swaps] == [(2, 1), (3, 1)]
     assert found.n_swaps == 2
 
 
 def test_an_outlier_of_their_group_leaves_the_others_their_advantages():
-    found = advantages(played(*[("run", 1)] * 4), np.array([1e15, -1e15, 0.0, 1e6]))
+    found = advantages(episodes_of(*[("run", 1)] * 4), np.array([1e15, -1e15, 0.0, 1e6]))
     assert np.sign(found).tolist() == [1, -1, -1, 1]
 
 

@@ -38,7 +38,7 @@ def test_caps_world_and_calls_are_all_looked_at():
 
 
 def test_settings_are_compared_within_one_player_only():
-    episodes = [played(0, policy_params={"farm": "water"}), played(1, policy_params={"farm": "stone"})]
+    episodes = [played(0, params={"farm": "water"}), played(1, params={"farm": "stone"})]
     assert differences(episodes, ["a", "b"]) == ()
     (found,) = differences(episodes, ["a", "a"])
     assert found.aspect == SETTINGS
@@ -46,13 +46,13 @@ def test_settings_are_compared_within_one_player_only():
 
 
 def test_settings_that_are_the_same_for_a_player_are_not_named():
-    episodes = [played(0, policy_params={"a": [1, 2], "b": 1}), played(1, policy_params={"a": [1, 2], "b": 2})]
+    episodes = [played(0, params={"a": [1, 2], "b": 1}), played(1, params={"a": [1, 2], "b": 2})]
     assert varying_settings(episodes, ["x", "x"]) == {"x": ("b",)}
     assert varying_settings(episodes, ["x", "y"]) == {}
 
 
 def test_a_setting_that_some_episodes_lack_varies():
-    episodes = [played(0, policy_params={"a": 1}), played(1)]
+    episodes = [played(0, params={"a": 1}), played(1)]
     assert varying_settings(episodes, ["x", "x"]) == {"x": ("a",)}
     (found,) = differences(episodes, ["x", "x"])
     assert [value for value, _ in found.values] == [(("a", "1"),), (("a", "not given"),)]

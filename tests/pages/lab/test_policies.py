@@ -89,7 +89,10 @@ def hostile(recorded: TraceStore) -> Iterator[None]:
     """Episodes with hostile names and settings."""
     stored = RewardFactsCache(recorded.rewards).refresh()
     episodes = tuple(
-        replace(episode, policy=HOSTILE, policy_params={"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})
+        replace(
+            episode,
+            spec=replace(episode.spec, policy=PolicySpec(HOSTILE, {"model": HOSTILE, "prompt": f"{HOSTILE}{number}"})),
+        )
         for number, episode in enumerate(stored.episodes)
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -19,10 +19,10 @@ from streamlit.testing.v1.element_tree import NumberInput
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import InvalidInput, InvalidReward, StoreError
-from core.facts import EpisodeFacts, PlayedEpisode
+from core.facts import EpisodeFacts
 from core.rewards import RewardConfig, checked, to_changes, to_document
 from core.settings import load_settings
-from core.store import EpisodeFilter, Listing, TraceStore, Unreadable
+from core.store import EpisodeFilter, EpisodeSummary, Listing, TraceStore, Unreadable
 from core.store.rewards import Rewards
 from core.types import Limits
 from pages.components.charts.download import Table
@@ -287,7 +287,7 @@ def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore):
 def test_a_corrupt_episode_is_reported_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
     whole = Rewards.played
 
-    def with_corrupt(self: Rewards, ids: Iterable[str]) -> Listing[tuple[PlayedEpisode, EpisodeFacts]]:
+    def with_corrupt(self: Rewards, ids: Iterable[str]) -> Listing[tuple[EpisodeSummary, EpisodeFacts]]:
         found = whole(self, [name for name in ids if name != "farmed01"])
         return Listing(found.rows, (Unreadable("farmed01", f"It is damaged: {HOSTILE}"),))
 

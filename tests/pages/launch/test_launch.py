@@ -440,7 +440,7 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
         time.sleep(0.2)
     rows = stored.runs.episodes(run.id).rows
     assert [(row.status, row.n_steps) for row in rows] == [(EpisodeStatus.COMPLETED, 5)] * 2
-    assert rows[0].policy_seed != rows[1].policy_seed
+    assert rows[0].spec.policy_seed != rows[1].spec.policy_seed
 
 
 def test_the_time_estimate_uses_stored_episodes(recorded: TraceStore):

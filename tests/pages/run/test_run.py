@@ -225,7 +225,12 @@ def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monk
     hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
     run = replace(recorded.runs.get(RECORDED_RUN), name=hostile)
     rows = tuple(
-        replace(row, policy=hostile, status=EpisodeStatus.FAILED, error=EpisodeError("kind", hostile))
+        replace(
+            row,
+            spec=replace(row.spec, policy=PolicySpec(hostile)),
+            status=EpisodeStatus.FAILED,
+            error=EpisodeError("kind", hostile),
+        )
         for row in recorded.runs.episodes(RECORDED_RUN).rows
     )
     monkeypatch.setattr(Runs, "get", lambda self, run_id: run)
@@ -253,7 +258,7 @@ def test_the_progress_bar_and_its_text_use_the_same_limit(recorded: TraceStore):
 def test_limits_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
     first = recorded.runs.episodes(RECORDED_RUN).rows[0]
     first = replace(first, spec=replace(first.spec, limits=Limits(max_steps=500)), n_steps=395, n_decisions=200)
-    second = replace(first, id="second", world_episode=2, n_steps=105, n_decisions=50)
+    second = replace(first, id="second", spec=replace(first.spec, world_episode=2), n_steps=105, n_decisions=50)
     played = played_by((second, first))
     assert progress_of(second, played["second"]) == (1.0, "500 of 500 steps · 105 here")
     assert progress_of(first, played[first.id])[1] == "395 of 500 steps"
@@ -296,10 +301,11 @@ def test_no_episode_gets_two_cards_and_a_deleted_one_gets_none(recorded: TraceSt
 
 
 def test_an_episode_name_has_only_what_distinguishes_it(recorded: TraceStore):
-    row = replace(recorded.runs.episodes(RECORDED_RUN).rows[0], seed=7, group_index=1, world_episode=1)
+    row = recorded.runs.episodes(RECORDED_RUN).rows[0]
+    row = replace(row, spec=replace(row.spec, seed=7), group_index=1)
     assert episode_name(row, per_seed=1) == "Seed 7"
     assert episode_name(row, per_seed=3) == "Seed 7 · 2 of 3"
-    assert episode_name(replace(row, world_episode=2), per_seed=1) == "Seed 7 · world 2"
+    assert episode_name(replace(row, spec=replace(row.spec, world_episode=2)), per_seed=1) == "Seed 7 · world 2"
 
 
 def test_a_failed_episode_shows_its_error_and_links_to_the_call(data_dir: Path):

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.store import EpisodePage, TraceStore
 from core.store.episodes import Episodes
-from core.types import QueuedEpisode, Run
+from core.types import PolicySpec, QueuedEpisode, Run
 from tests.support import ROOT
 
 
@@ -152,7 +152,8 @@ def test_text_of_a_link_is_never_read_as_markdown(recorded: TraceStore):
 
 def test_hostile_text_of_a_trace_is_shown_inert_and_cut(recorded: TraceStore):
     hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
-    row = replace(recorded.episodes.page().rows[0], policy=hostile)
+    row = recorded.episodes.page().rows[0]
+    row = replace(row, spec=replace(row.spec, policy=PolicySpec(hostile)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Episodes, "policies", lambda self: (hostile,))
         patch.setattr(Episodes, "page", lambda self, *_, **__: EpisodePage((row,)))

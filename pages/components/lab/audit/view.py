@@ -10,10 +10,8 @@ import streamlit as st
 
 from core.analysis.audit import RULES, AuditThresholds, Severity, Span
 from core.analysis.rescore import StoredFacts
-from core.errors import CraftscopeError
-from core.facts import PlayedEpisode
+from core.store import EpisodeSummary
 from core.text import join, plural
-from core.types import RewardConfig
 from pages.components.audit.alerts import AuditResult, audit_episode, audit_rewards, audit_text, show_alerts
 from pages.components.audit.thresholds_form import show_thresholds, thresholds
 from pages.components.lab.shared.scope import episodes_in, scope_picker
@@ -46,13 +44,11 @@ def _show_configs(chosen: StoredFacts, limits: AuditThresholds) -> None:
     """The alerts of each reward configuration of these episodes, newest first."""
     st.subheader("Reward configurations", anchor=False)
     names = _names_of_configs()
-    played: dict[str, list[PlayedEpisode]] = {}
+    played: dict[str, list[EpisodeSummary]] = {}
     for episode in reversed(chosen.episodes):
         played.setdefault(episode.config_hash, []).append(episode)
     for config_hash, episodes in list(played.items())[:_MAX_CONFIGS]:
-        config = _config_of(episodes[0])
-        if config is None:
-            continue
+        config = episodes[0].spec.reward
         result = audit_rewards(config, limits)
         name = names.get(config_hash) or words(one_line(config.strategy, 40))
         count = plural(len(episodes), "episode")
@@ -71,13 +67,6 @@ def _names_of_configs() -> dict[str, str]:
     for own in names.values():
         own[_MAX_NAMES:] = [plural(len(own) - _MAX_NAMES, "more name")] if len(own) > _MAX_NAMES else []
     return {config_hash: join(own) for config_hash, own in names.items()}
-
-
-def _config_of(episode: PlayedEpisode) -> RewardConfig | None:
-    try:
-        return store().episodes.get(episode.id).spec.reward
-    except CraftscopeError:  # just deleted
-        return None
 
 
 def _no_span(span: Span, label: str, key: str) -> None:
@@ -105,7 +94,7 @@ def _show_episodes(chosen: StoredFacts, limits: AuditThresholds) -> None:
         _show_one(episodes[at], results[at], is_chosen)
 
 
-def _audit_all(episodes: Sequence[PlayedEpisode], limits: AuditThresholds) -> list[AuditResult]:
+def _audit_all(episodes: Sequence[EpisodeSummary], limits: AuditThresholds) -> list[AuditResult]:
     """Shows a progress bar: the first audit reads the whole episode."""
     bar = st.progress(0.0, text="Auditing episodes…")
     results: list[AuditResult] = []
@@ -125,7 +114,7 @@ def _show_count(results: Sequence[AuditResult], of: int) -> None:
     )
 
 
-def _table(episodes: Sequence[PlayedEpisode], results: Sequence[AuditResult]) -> tuple[int | None, bool]:
+def _table(episodes: Sequence[EpisodeSummary], results: Sequence[AuditResult]) -> tuple[int | None, bool]:
     """Returns the chosen row, else the first with an alert; and whether it was chosen."""
     table = pd.DataFrame(
         {
@@ -179,7 +168,7 @@ def _findings(result: AuditResult) -> str:
     return "; ".join(names) or audit_text(result)
 
 
-def _show_one(episode: PlayedEpisode, result: AuditResult, is_chosen: bool) -> None:
+def _show_one(episode: EpisodeSummary, result: AuditResult, is_chosen: bool) -> None:
     def show_span(span: Span, label: str, key: str) -> None:
         st.page_link(
             "pages/episode.py",

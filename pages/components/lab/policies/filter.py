@@ -12,8 +12,8 @@ import streamlit as st
 
 from core.analysis.statistics import Rows, setting_text, varying_settings
 from core.errors import InvalidInput, StoreError, did_you_mean
-from core.facts import PlayedEpisode
 from core.plan import parse_seeds
+from core.store import EpisodeSummary
 from pages.components.lab.shared.lab_text import distinct, policy_names
 from pages.components.lab.shared.policy_colours import policy_places
 from pages.components.shared.state import store
@@ -53,7 +53,7 @@ class Chosen:
         return {policy: np.array(own, np.int64) for policy, own in rows.items() if own}
 
 
-def filter_bar(episodes: Sequence[PlayedEpisode], stored_key: str) -> Chosen:
+def filter_bar(episodes: Sequence[EpisodeSummary], stored_key: str) -> Chosen:
     """Draws the filters and returns the matching episodes. Invalid filters are reported and ignored.
 
     stored_key: a cache key of `episodes`.
@@ -124,7 +124,7 @@ def _cache_key(*parts: object) -> str:
 
 
 def _matching(
-    episodes: Sequence[PlayedEpisode],
+    episodes: Sequence[EpisodeSummary],
     names: Sequence[str],
     policies: Sequence[str],
     seeds: frozenset[int],
@@ -143,7 +143,7 @@ def _matching(
     )
 
 
-def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
+def _run_labels(episodes: Sequence[EpisodeSummary]) -> dict[str, str]:
     """Run id -> label, for the newest runs of these episodes, newest first."""
     present = dict.fromkeys(episode.run_id for episode in reversed(episodes))
     try:
@@ -159,20 +159,20 @@ def _run_labels(episodes: Sequence[PlayedEpisode]) -> dict[str, str]:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _varying_settings(
-    key: str, _episodes: Sequence[PlayedEpisode], _policies: Sequence[str]
+    key: str, _episodes: Sequence[EpisodeSummary], _policies: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     """Cached, because a setting may be a prompt of any length."""
     return varying_settings(_episodes, _policies)
 
 
 def _with_settings(
-    episodes: Sequence[PlayedEpisode], policies: Sequence[str], varying: Mapping[str, tuple[str, ...]]
+    episodes: Sequence[EpisodeSummary], policies: Sequence[str], varying: Mapping[str, tuple[str, ...]]
 ) -> list[str]:
     labels: dict[tuple[str, ...], str] = {}
     result: list[str] = []
     for episode, policy in zip(episodes, policies, strict=True):
         names = varying.get(policy, ())
-        key = (policy, *(setting_text(episode.policy_params, name) for name in names))
+        key = (policy, *(setting_text(episode.spec.policy.params, name) for name in names))
         if key not in labels:
             values = (
                 f"{words(one_line(n, 20))} {one_line(v, _MAX_SETTING_LENGTH)}"

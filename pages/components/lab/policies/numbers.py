@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from core.analysis.numbers import is_equal
 from core.analysis.rescore import StoredFacts
 from core.analysis.statistics import (
     ComponentTable,
@@ -40,16 +39,13 @@ from core.analysis.statistics import (
 )
 from core.dataset import known_difficulties
 from core.env.rules import ACHIEVEMENTS
-from core.errors import StoreError
-from core.facts import EpisodeFacts, PlayedEpisode
-from core.store import World
-from core.types import Difficulty, RewardConfig
+from core.store import EpisodeSummary, World
+from core.types import Difficulty
 from pages.components.lab.policies.policies_text import MIN_SEEDS
 from pages.components.shared.state import store
 
 ALL_TOGETHER = ""  # the key of all policies together, beside those of each
 
-_MAX_CONFIGS = 200
 _FRESH_S = 20  # how long a world that another session rates may still count as not rated
 
 
@@ -87,7 +83,7 @@ def _drop_rough_intervals(found: Summary) -> Summary:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def unfairness(
-    key: str, _episodes: Sequence[PlayedEpisode], _policies: Sequence[str]
+    key: str, _episodes: Sequence[EpisodeSummary], _policies: Sequence[str]
 ) -> tuple[tuple[Difference, ...], SeedOverlap]:
     return differences(_episodes, _policies), seed_overlap(_episodes, _policies)
 
@@ -136,43 +132,17 @@ def curves(place: int, table: Floats, its: Sample, policies: Mapping[str, Rows])
 
 
 @st.cache_data(max_entries=4, show_spinner="Adding up the reward components…")
-def components(key: str, _stored: StoredFacts, _configs: Mapping[str, RewardConfig]) -> ComponentTable:
+def components(key: str, _stored: StoredFacts) -> ComponentTable:
     """What each component paid in each stored episode, lambda included."""
-    facts = _stored.columns.episodes
-    return component_table(
-        facts, [_scale(episode, its, _configs) for episode, its in zip(_stored.episodes, facts, strict=True)]
-    )
-
-
-def _scale(episode: PlayedEpisode, facts: EpisodeFacts, known: Mapping[str, RewardConfig]) -> float:
-    """The lambda of an episode: from its configuration if known, else its return over the sum of its components."""
-    if episode.config_hash in known:
-        return known[episode.config_hash].effective_lambda
-    positive = sum(part.value for part in facts.components if part.value > 0)
-    negative = -sum(part.value for part in facts.components if part.value < 0)
-    # If they cancel out, their difference is a rounding error and must not be divided by.
-    cancel_out = bool(is_equal(np.array([positive]), np.array([negative]))[0])
-    return 1.0 if cancel_out else episode.shaped_return / (positive - negative)
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def configs(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[str, RewardConfig]:
-    """Hash -> reward configuration, at most `_MAX_CONFIGS`. One whose episode was just deleted is left out."""
-    example = {episode.config_hash: episode.id for episode in _episodes}
-    found: dict[str, RewardConfig] = {}
-    for config_hash, episode_id in list(example.items())[:_MAX_CONFIGS]:
-        try:
-            found[config_hash] = store().episodes.get(episode_id).spec.reward
-        except StoreError:
-            continue
-    return found
+    scales = [episode.spec.reward.effective_lambda for episode in _stored.episodes]
+    return component_table(_stored.columns.episodes, scales)
 
 
 @st.cache_data(max_entries=8, ttl=_FRESH_S, show_spinner=False)
-def difficulties(key: str, _episodes: Sequence[PlayedEpisode]) -> dict[World, Difficulty]:
+def difficulties(key: str, _episodes: Sequence[EpisodeSummary]) -> dict[World, Difficulty]:
     """The difficulty of the worlds that are rated. Raises StoreError."""
     return known_difficulties(store(), {world_of(episode) for episode in _episodes})
 
 
-def world_of(episode: PlayedEpisode) -> World:
-    return episode.seed, episode.world_episode, episode.env
+def world_of(episode: EpisodeSummary) -> World:
+    return episode.seed, episode.world_episode, episode.spec.env

@@ -16,8 +16,7 @@ from core.analysis.statistics import Estimate, Floats, PublishedRow, Rows, Sampl
 from core.dataset import RADIUS, describe_seeds
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError
-from core.facts import PlayedEpisode
-from core.store import World
+from core.store import EpisodeSummary, World
 from core.text import plural
 from core.types import Difficulty, RewardConfig
 from pages.components import charts
@@ -88,7 +87,7 @@ class Compared:
         return {policy: rows for policy, rows in self.policies.items() if policy in most}
 
     @property
-    def episodes(self) -> list[PlayedEpisode]:
+    def episodes(self) -> list[EpisodeSummary]:
         return [self.stored.episodes[row] for row in self.chosen.rows]
 
 
@@ -112,7 +111,7 @@ def show_rewards(its: Compared) -> None:
         )
     known = {} if by == _BY[0] else _difficulties(its)
     groups = _groups(its, str(by), known)
-    table = numbers.components(f"{its.key}:{sorted(its.configs)}", its.stored, its.configs)
+    table = numbers.components(its.key, its.stored)
     pays = {group: component_pay(table, rows) for group, rows in groups.items()}
     _warn_of_mixed_configs(its)
     if not any(pays.values()):
@@ -242,7 +241,7 @@ def _difficulties(its: Compared) -> dict[World, Difficulty]:
     return numbers.difficulties(its.chosen.key, its.episodes)
 
 
-def _group_of(episode: PlayedEpisode, known: Mapping[World, Difficulty]) -> str:
+def _group_of(episode: EpisodeSummary, known: Mapping[World, Difficulty]) -> str:
     difficulty = known.get(numbers.world_of(episode))
     return _NOT_RATED if difficulty is None else difficulty.value
 
@@ -405,7 +404,7 @@ def _episodes_csv(its: Compared) -> Table:
     rows = (
         (
             *(e.id, e.run_id, who, e.seed, e.world_episode, e.config_hash),
-            *(e.n_achievements, e.shaped_return, e.env_return, e.n_steps, e.stop_reason.value),
+            *(e.n_achievements, e.shaped_return, e.env_return, e.n_steps, e.stop_reason or ""),
         )
         for who, e in zip(its.chosen.policies, its.episodes, strict=True)
     )

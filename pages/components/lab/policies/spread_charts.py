@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.analysis.statistics import Distribution, Floats, Rows, Sample, UnlockCurve, UnlockTime
 from core.env.rules import ACHIEVEMENTS
-from core.facts import PlayedEpisode
+from core.store import EpisodeSummary
 from core.text import plural
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
 from pages.components.lab.policies.charts import ABOVE_PX, second_axis
@@ -38,7 +38,7 @@ def thinned(values: Floats, rows: Rows, most: int = MAX_POINTS) -> Rows:
 
 def returns(
     its: Sample,
-    episodes: Sequence[PlayedEpisode],
+    episodes: Sequence[EpisodeSummary],
     policies: Mapping[str, Rows],
     spreads: Mapping[str, tuple[Distribution, ...]],
     places: Mapping[str, int],
@@ -136,7 +136,7 @@ def unlock_curves(
 
 def return_against_achievements(
     its: Sample,
-    episodes: Sequence[PlayedEpisode],
+    episodes: Sequence[EpisodeSummary],
     policies: Mapping[str, Rows],
     places: Mapping[str, int],
     theme: Theme,
@@ -167,7 +167,7 @@ def _points(
     axis: str,
     values: Floats,
     heights: Floats,
-    episodes: Sequence[PlayedEpisode],
+    episodes: Sequence[EpisodeSummary],
     policy: str,
     place: int,
     theme: Theme,
@@ -196,7 +196,7 @@ def _points(
     }
 
 
-def _episode_in_words(episode: PlayedEpisode, policy: str) -> str:
+def _episode_in_words(episode: EpisodeSummary, policy: str) -> str:
     return (
         f"<b>{inert(policy)}</b> on seed {episode.seed}, episode {inert(short_id(episode.id))}<br>"
         f"shaped return {signed(episode.shaped_return)}, environment return {signed(episode.env_return)}<br>"

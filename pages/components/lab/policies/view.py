@@ -74,7 +74,7 @@ def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
     by_policy = numbers.summaries(chosen.key, sample, rows)
     summaries = dict(sorted(by_policy.items(), key=lambda entry: -entry[1].score.value))  # best first
     policies = {policy: rows[policy] for policy in summaries}
-    configs = numbers.configs(key, stored.episodes)
+    configs = {episode.config_hash: episode.spec.reward for episode in stored.episodes}
     found = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies)
     compared = f"{plural(len(chosen.rows), 'episode')} by {plural(len(summaries), 'policy', 'policies')}"
     st.caption(escape(compared + without_decision_text(store().rewards.without_decision())))
@@ -84,7 +84,7 @@ def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
         published = _published_picker()
         if published:
             first = stored.episodes[chosen.rows[0]]
-            show_published(published, step_limits(found[0], min(first.limits.max_steps, first.env.length)))
+            show_published(published, step_limits(found[0], min(first.spec.limits.max_steps, first.spec.env.length)))
     its = Compared(stored, key, chosen, sample, policies, summaries, published, configs, charts.theme())
     with overview:
         _show_overview(its)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import count
 
-from core.facts import PlayedEpisode
+from core.store import EpisodeSummary
 from core.text import plural
 from core.types import RewardBreakdown, RewardComponent
 from pages.components.text.escape import one_line
@@ -18,20 +18,20 @@ _MAX_NAME_LENGTH = 24
 _MAX_PARTS = 4
 
 
-def policy_of(episode: PlayedEpisode) -> str:
+def policy_of(episode: EpisodeSummary) -> str:
     return one_line(episode.policy, _MAX_NAME_LENGTH)
 
 
-def id_of(episode: PlayedEpisode) -> str:
+def id_of(episode: EpisodeSummary) -> str:
     return one_line(short_id(episode.id), 8)
 
 
-def episode_name(episode: PlayedEpisode) -> str:
+def episode_name(episode: EpisodeSummary) -> str:
     """`farmer 1a2b3c4d`."""
     return f"{policy_of(episode)} {id_of(episode)}"
 
 
-def world_in_words(episode: PlayedEpisode) -> str:
+def world_in_words(episode: EpisodeSummary) -> str:
     """`seed 13`; with the world's number, if it is not the first of the episode."""
     return f"seed {episode.seed}" + (f", world {episode.world_episode}" if episode.world_episode != 1 else "")
 
@@ -79,12 +79,12 @@ def _pays(part: RewardComponent | None, scale: float) -> float:
     return part.value * scale if part else 0.0
 
 
-def policy_names(episodes: Sequence[PlayedEpisode]) -> list[str]:
+def policy_names(episodes: Sequence[EpisodeSummary]) -> list[str]:
     """The policy of each episode, with the model if it has one. Short, on one line, not yet escaped."""
     label: dict[tuple[str, str], str] = {}
     names: list[str] = []
     for episode in episodes:
-        model = episode.policy_params.get("model")
+        model = episode.spec.policy.params.get("model")
         who = episode.policy, model if isinstance(model, str) else ""
         if who not in label:
             text = one_line(" · ".join(part for part in who if part) or "unnamed", _MAX_NAME_LENGTH)

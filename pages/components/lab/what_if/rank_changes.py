@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core.facts import PlayedEpisode
+from core.store import EpisodeSummary
 from core.text import plural
 from pages.components import charts
 from pages.components.charts.download import Download, Table, chart_with_downloads
@@ -199,7 +199,7 @@ def _as_table(result: Rescored) -> Table:
     ]
 
 
-def _title(episode: PlayedEpisode) -> str:
+def _title(episode: EpisodeSummary) -> str:
     n_achievements = plural(episode.n_achievements, "achievement")
     return f"{episode_name(episode)} on {world_in_words(episode)}, {n_achievements}"
 

@@ -26,8 +26,8 @@ from core.analysis.rescore import (
     score,
     swaps,
 )
-from core.facts import PlayedEpisode
 from core.rewards import RewardShaper
+from core.store import EpisodeSummary
 from core.types import RewardBreakdown, RewardConfig
 from pages.components.shared.state import store
 
@@ -64,7 +64,7 @@ class Rescored:
         return "-".join((str(id(self.stored)), *(str(part) for part in _hashes(self))))
 
     @property
-    def episodes(self) -> tuple[PlayedEpisode, ...]:
+    def episodes(self) -> tuple[EpisodeSummary, ...]:
         return self.stored.episodes
 
     @property
@@ -167,12 +167,12 @@ def is_slow(stored: StoredFacts, config: RewardConfig) -> bool:
     return RewardShaper(config).base_values(first.columns) is None
 
 
-def _different_settings(episodes: Sequence[PlayedEpisode]) -> tuple[str, ...]:
+def _different_settings(episodes: Sequence[EpisodeSummary]) -> tuple[str, ...]:
     settings = (
         ({episode.config_hash for episode in episodes}, REWARDS),
-        ({episode.limits for episode in episodes}, "limits"),
-        ({episode.env for episode in episodes}, "world sizes"),
-        ({episode.max_actions_per_call for episode in episodes}, "limits of actions per call"),
+        ({episode.spec.limits for episode in episodes}, "limits"),
+        ({episode.spec.env for episode in episodes}, "world sizes"),
+        ({episode.spec.max_actions_per_call for episode in episodes}, "limits of actions per call"),
     )
     return tuple(f"{len(values):,} different {what}" for values, what in settings if len(values) > 1)
 
