@@ -72,23 +72,15 @@ class Recorder(Protocol):
 
     def start(self, started_at: datetime, initial: StateRecord) -> None:
         """Called once the world exists. `started_at` is UTC."""
-        ...
 
     def record(self, decision: Decision) -> None:
         """The decision is stored when this returns."""
-        ...
 
     def finish(self, outcome: Outcome) -> None: ...
 
 
-class NoRecorder:
+class NoRecorder(Recorder):
     """Stores nothing."""
-
-    def start(self, started_at: datetime, initial: StateRecord) -> None: ...
-
-    def record(self, decision: Decision) -> None: ...
-
-    def finish(self, outcome: Outcome) -> None: ...
 
 
 @dataclass
@@ -265,40 +257,32 @@ def _next_world(queued: QueuedEpisode) -> QueuedEpisode:
     return QueuedEpisode(uuid.uuid4().hex, following, queued.group_index)
 
 
+@dataclass
 class _Loop:
-    """The state of one episode in play."""
+    """The state of one episode in play. initial: None until the world exists."""
 
-    def __init__(
-        self,
-        spec: EpisodeSpec,
-        env: CrafterEnv,
-        policy: Policy,
-        shaper: RewardShaper,
-        recorder: Recorder,
-        clock: Clock,
-        should_stop: ShouldStop,
-        usage: Usage,
-    ) -> None:
-        self.spec = spec
-        self.env = env
-        self.policy = policy
-        self.shaper = shaper
-        self.recorder = recorder
-        self.should_stop = should_stop
-        self.usage = usage
-        self.initial: StateRecord | None = None
-        self.decisions: list[Decision] = []
-        self._clock = clock
-        self._epoch_s = clock()
-        self._facts = StateFacts()
-        self._seen: set[str] = set()
-        self._step_index = 0
-        self._env_return = 0.0
-        self._last: Step | None = None
+    spec: EpisodeSpec
+    env: CrafterEnv
+    policy: Policy
+    shaper: RewardShaper
+    recorder: Recorder
+    clock: Clock
+    should_stop: ShouldStop
+    usage: Usage
+    initial: StateRecord | None = None
+    decisions: list[Decision] = field(default_factory=list[Decision])
+    _facts: StateFacts = field(default_factory=StateFacts)
+    _seen: set[str] = field(default_factory=set[str])
+    _step_index: int = 0
+    _env_return: float = 0.0
+    _last: Step | None = None
+
+    def __post_init__(self) -> None:
+        self._epoch_s = self.clock()
 
     def now(self) -> float:
         """Seconds since the episode's start."""
-        return self._clock() - self._epoch_s
+        return self.clock() - self._epoch_s
 
     def reset(self, started_at: datetime) -> None:
         """Make the world, start the recorder, reset the policy."""

@@ -55,7 +55,7 @@ class Slot:
     """A held slot. Closing releases it, unless another process has the open file."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self.path = path
 
     @classmethod
@@ -86,27 +86,23 @@ class Slot:
             raise JobError(f"File descriptor {descriptor} holds no worker slot ({error.strerror}).") from error
         return cls(descriptor, path)
 
-    @property
-    def descriptor(self) -> int:
-        return self._descriptor
-
     def read(self) -> SlotRecord:
         """The last record written, maybe by a previous worker."""
-        return _parse(os.pread(self._descriptor, RECORD_BYTES, 0))
+        return _parse(os.pread(self.descriptor, RECORD_BYTES, 0))
 
     def write(self, record: SlotRecord) -> None:
         """Overwrite the record. Raises JobError."""
         short = replace(record, detail=" ".join(record.detail.split())[:DETAIL_CHARACTERS])
         try:
-            os.pwrite(self._descriptor, msgspec.json.encode(short).ljust(RECORD_BYTES), 0)
+            os.pwrite(self.descriptor, msgspec.json.encode(short).ljust(RECORD_BYTES), 0)
         except OSError as error:
             raise JobError(f"{self.path} cannot be written ({error.strerror}).") from error
 
     def close(self) -> None:
         """Release the slot; may be called twice."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
     def __enter__(self) -> Self:
         return self

@@ -412,10 +412,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A field that a model's server refused, so that this call was made without it.
+    """A field that a model's server refused, so this call was made without it.
 
-    name: `temperature` for a field of the body, `messages.reasoning` or `tools.strict` for one further in. sent_as: the
-    name under which the server takes it, where it was sent under that one. reason: the server's words.
+    name: such as `temperature`, or `messages.reasoning` for a nested one. sent_as: the name under which it was sent
+    instead, or empty. reason: the server's message.
     """
 
     name: str
@@ -427,18 +427,17 @@ class LeftOut:
 class ModelCall:
     """The evidence of one call to a language model; None on decisions of other policies.
 
-    provider: the host that was asked. model: the model that answered, as it names itself, else the one asked for.
-    request: the body as it was sent (which never holds a key). response_text: the answer's body as it came; pieces of
-    the key in it are replaced. content, reasoning: the assistant's text, and its thinking where the server gives it.
-    tokens_*: as the server counts them, None where it does not say. cost_usd: None where no price is known;
-    price_version names the price table; server_cost_usd: what the server itself says it cost. latency_ms: the whole
-    call, all attempts and the waits between them. attempts: every HTTP request of it. retries: how many of them were
-    repeated. left_out: fields of ours that the request does without, because this server refused them. request_id: of
-    the header, else the body's id. headers: rate limits and the server's own time, lower-case names. error_kind: why
-    the answer could not be used, None where it could. parse_ms: reading tool calls, usage and errors out of the answer,
-    which is not part of latency_ms; None where it was not recorded. paused_ms: how long the policy waited after it, as
-    the server asked or to back off, before it went on.
-    earlier: invalid answers for the same decision, oldest first. Their `request` is empty where it was this one's.
+    provider: the host. model: the name that the server answered with, else the requested one.
+    request: the body as sent; it never contains a key. response_text: the body as received, with pieces of the key
+    removed. content, reasoning: the assistant's text, and its thinking if the server returns it.
+    tokens_*: as counted by the server, None if it does not. cost_usd: by the price table `price_version`, None without
+    a known price; server_cost_usd: as reported by the server.
+    latency_ms: the whole call, with all attempts and the waits between them; parse_ms: reading the answer, not part of
+    it; paused_ms: waited after the call, as the server asked or as backoff.
+    attempts: every HTTP request; retries: how many of them were repeats. left_out: fields that this server refused.
+    request_id: from the header, else the body's id. headers: rate limits and server timing, lower-case names.
+    error_kind: why the answer was invalid, None for a valid one.
+    earlier: invalid answers for the same decision, oldest first; an empty `request` there means the same as this one.
     """
 
     provider: str
@@ -521,11 +520,6 @@ class Timing:
     @property
     def env_step_ms(self) -> float:
         return sum(end - start for start, end in self.env_steps_s) * 1000
-
-    @property
-    def env_step_end_s(self) -> float | None:
-        """End of the last environment step; None without a step."""
-        return self.env_steps_s[-1][1] if self.env_steps_s else None
 
     @property
     def decision_ms(self) -> float:

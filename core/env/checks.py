@@ -15,7 +15,7 @@ MAX_SEED = 2**31 - 1
 MAX_AREA = 1024
 MAX_LENGTH = 2**31 - 1
 MAX_SIZE = 4096
-# Upstream's smallest digit is 0.6 of a cell: below two pixels a cell there is none.
+# Upstream draws digits at 0.6 of a cell: below two pixels a cell they vanish.
 MIN_CELL = 2
 MAX_VIEW = min(AGENT_SIZE) // MIN_CELL
 

@@ -3,7 +3,7 @@
 All numbers are little-endian; i is int32, q is int64, d is float64, B is one byte.
 
     world digest = blake2b(situation)
-    state digest = blake2b(situation + course)
+    state digest = blake2b(situation + hidden)
 
     situation = "craftscope world 1" in ASCII
               + q seed, q episode, i width, i height
@@ -12,15 +12,15 @@ All numbers are little-endian; i is int32, q is int64, d is float64, B is one by
                     i kind, i x, i y, i health, i facing x, i facing y, i counter
               + i number of chunks, then each in order of first insertion:
                     i x, i y of its upper left cell, i number of members, i rank of each member among the things,
-                    in order of their entering
+                    in the order in which they entered
               + 16 i inventory, 22 i achievement counts, B sleeping, i the player's last health
               + 22 B unlocked, i rewarded health
-    course    = q step + 624 uint32 generator key + i generator position
+    hidden    = q step + 624 uint32 generator key + i generator position
               + d hunger, d thirst, d fatigue, d recover
 
-The world digest leaves out what an observer cannot see and what no observer would call another situation: the clock,
-the generator and the player's slow counters. `tests/env/test_digest.py` pins both; whoever changes this definition
-changes "world 1" to "world 2" and makes every stored digest incomparable.
+The world digest leaves out what an observer cannot see: the clock, the generator and the player's slow counters.
+`tests/env/test_digest.py` pins both. A change of this definition has to change "world 1" to "world 2", and makes every
+stored digest incomparable.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ class Digests(NamedTuple):
 
 
 def digests(state: WorldState) -> Digests:
-    """The digests as defined above."""
     hasher = hashlib.blake2b(_situation(state), digest_size=_DIGEST_BYTES)
     world = hasher.hexdigest()
-    hasher.update(_course(state))
+    hasher.update(_hidden(state))
     return Digests(hasher.hexdigest(), world)
 
 
@@ -76,7 +75,7 @@ def _chunk_numbers(state: WorldState) -> list[int]:
     return numbers
 
 
-def _course(state: WorldState) -> bytes:
+def _hidden(state: WorldState) -> bytes:
     player = state.player
     return b"".join(
         (

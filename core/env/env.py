@@ -23,18 +23,18 @@ from core.types import EnvConfig, Scene, StateFacts, StateRecord
 
 
 class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
-    """Crafter, with a course that its configuration, seed, episode and actions decide alone.
+    """Crafter whose trajectory depends on nothing but configuration, seed, episode and actions.
 
     area, view: width and height in cells. size: width and height of the agent's picture in pixels. A single number
-    stands for both sides. length: steps until truncation. observe=False: the same course, no picture is drawn, the
+    means both. length: steps until truncation. observe=False: the same trajectory, but no picture is drawn and the
     observation is zeros. render_mode: None or "rgb_array"; `render` works with either.
-    Raises InvalidConfig where a value cannot be used.
+    Raises InvalidConfig for an invalid value.
 
     Observation: uint8 (height, width, 3), C-contiguous. At 64x64 it is byte for byte what upstream draws; upstream's
-    night draws from the world's generator for each pixel of it. At any other size the course stays that of 64x64 and
-    the picture is what `render` gives.
+    night draws from the world's generator for each pixel of it. At any other size the trajectory stays that of 64x64,
+    and the picture is what `render` gives.
 
-    The end of an episode is said, not enforced: as in upstream, stepping on after it is possible.
+    The end of an episode is reported, not enforced: as in upstream, further steps are possible.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -61,21 +61,21 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self._simulation = self._new_simulation()
         self._seed: int | None = None
         self._episode = 0
-        self._current: WorldState | None = None  # of this moment, once something has asked for it
+        self._current: WorldState | None = None  # the current state, once it has been asked for
 
     @classmethod
     def from_config(cls, config: EnvConfig, observe: bool = True) -> CrafterEnv:
-        """The environment of `config`. Raises InvalidConfig where it cannot be used."""
+        """Raises InvalidConfig."""
         return cls(config.area, config.view, length=config.length, observe=observe)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
-        """Start an episode: `seed` given, its first one; else the next of the seed in use.
+        """Start the first world of `seed`, or without a seed the next world of the current one.
 
-        seed: 0 to 2**31 - 1; one is drawn where none was ever given. options: {"episode": k} starts the k-th world of
-        the seed, k from 1. Returns observation and info with the keys of `step`.
-        Raises InvalidSeeds for a seed or an episode that cannot be used, InvalidConfig for an unknown option.
+        seed: 0 to 2**31 - 1; the very first reset without one draws it. options: {"episode": k} starts the k-th world
+        of the seed, k from 1. Returns observation and info with the keys of `step`.
+        Raises InvalidSeeds for an invalid seed or episode, InvalidConfig for an unknown option.
         """
         seed = None if seed is None else checked_seed(seed)
         episode = _episode_option(options)
@@ -95,7 +95,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         Returns observation, reward, terminated (the player died), truncated (the length is reached) and info: copies
         of inventory, achievements (counts), discount, semantic (uint8 (width, height), indexed [x][y]), player_pos
         (int64 (2,)) and reward.
-        Raises InvalidInput for anything else than an action, EngineError before the first reset.
+        Raises InvalidInput for an invalid action, EngineError before the first reset.
         """
         number = checked_action(action)
         self._require_world()
@@ -105,11 +105,11 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         return self._observed(picture), reward, self._simulation.is_dead, truncated, self._info(reward)
 
     def render(self, size: int | tuple[int, int] | None = None) -> NDArray[np.uint8]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A picture for people: uint8 (height, width, 3). Never changes the course.
+        """A picture for people: uint8 (height, width, 3). Never changes the trajectory.
 
-        size: width and height in pixels, one number for a square; the observation's where None. The night's noise
-        comes from seed, episode and step, so that a state has one picture at a size. Raises InvalidConfig for a size
-        that cannot be drawn, EngineError before the first reset.
+        size: width and height in pixels, one number for a square; None: the observation's size. The night's noise is
+        seeded by seed, episode and step, so a state always looks the same. Raises InvalidConfig for an invalid size,
+        EngineError before the first reset.
         """
         checked = self.size if size is None else checked_size(size, self.config.view)
         return self._draw(self._state(), checked)
@@ -119,35 +119,33 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         return draw_world(self._state(), checked_cell(cell))
 
     def scene(self) -> Scene:
-        """What is needed to draw this state at any size."""
         return scene_of(self._state(), self._grid)
 
     def facts(self) -> StateFacts:
-        """What reward shaping may look at."""
         return _facts(self._state())
 
     def state(self) -> StateRecord:
         """Facts, scene and both digests of this state."""
         state = self._state()
-        named = digests(state)
-        return StateRecord(_facts(state), scene_of(state, self._grid), named.state, named.world)
+        found = digests(state)
+        return StateRecord(_facts(state), scene_of(state, self._grid), found.state, found.world)
 
     def state_digest(self) -> str:
-        """32 hex digits that name this state, all that decides its future included; defined in `core.env.digest`."""
+        """32 hex digits; equal digests, equal futures. Defined in `core.env.digest`."""
         return digests(self._state()).state
 
     def world_digest(self) -> str:
-        """32 hex digits that name this situation as an observer sees it; defined in `core.env.digest`."""
+        """32 hex digits of what an observer can see of this state. Defined in `core.env.digest`."""
         return digests(self._state()).world
 
     def snapshot(self) -> bytes:
-        """This state as bytes, in the format that `core.env.snapshot` describes."""
+        """This state as bytes, in the format of `core.env.snapshot`."""
         return pack_snapshot(self._state(), self.config)
 
     def restore(self, blob: bytes) -> None:
-        """Go on from a snapshot of an environment with the same area, view and length.
+        """Continue from a snapshot of an environment with the same area, view and length.
 
-        Raises InvalidSnapshot where it cannot be used; this environment is then as it was.
+        Raises InvalidSnapshot, and then leaves this environment as it was.
         """
         state = unpack_snapshot(blob, self.config)
         self._current = None
@@ -155,7 +153,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self._seed, self._episode = state.seed, state.episode
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copy: everything but the world, and a snapshot in its place."""
+        """For pickle and copy: a snapshot in place of the world."""
         snapshot = None if self._seed is None else self.snapshot()
         return {**self.__dict__, "_current": None, "_simulation": snapshot}
 
@@ -175,9 +173,9 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         truncated: bool = False,
         picture_px: int = 0,
     ) -> Observation:
-        """What a policy is told of this state; the arguments are what the environment does not know.
+        """What a policy sees of this state; the arguments are what the environment does not know.
 
-        picture_px: width and height of a picture in it, as `render` draws it; 0 for none.
+        picture_px: width and height of a picture by `render`; 0 for no picture.
         """
         state = self._state()
         facts = _facts(state)
@@ -228,13 +226,13 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         return draw_scene(scene_of(state, self._grid), self.config.view, size, noise_seed)
 
     def _info(self, reward: float) -> dict[str, Any]:
-        simulation = self._simulation
+        player = self._simulation.player
         return {
-            "inventory": simulation.inventory(),
-            "achievements": simulation.achievement_counts(),
-            "discount": 1 - float(simulation.is_dead),
-            "semantic": simulation.semantic(),
-            "player_pos": np.array(simulation.position(), np.int64),
+            "inventory": player.carried().copy(),
+            "achievements": player.achievements.copy(),
+            "discount": 1 - float(self._simulation.is_dead),
+            "semantic": self._simulation.world.semantics(),
+            "player_pos": np.array((player.x, player.y), np.int64),
             "reward": reward,
         }
 

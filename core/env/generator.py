@@ -4,9 +4,9 @@ Every draw must come in upstream's order and take as many words as upstream's ta
 upstream that take the same words and give the same numbers: `sample()` for `uniform()`, and `words() & 3` for
 `randint(0, 4)`.
 
-`RandomState.get_state` copies the twister's 624 words one by one, which alone would be a third of a state digest. The
-same words are read at once from the address that numpy gives out for its foreign function interface; a comparison with
-`get_state`, once in a process, says whether this numpy still lays them out so.
+`RandomState.get_state` copies the twister's 624 words one by one, which alone would be a third of a state digest. Here
+they are read at once from the address that numpy gives out for its foreign function interface. Whether the installed
+numpy has this memory layout is checked against `get_state`, once in a process.
 """
 
 from __future__ import annotations
@@ -43,19 +43,17 @@ class WorldRandom:
         self.below = cast(Callable[[int, int], int], self._legacy.randint)
 
     def samples(self, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
-        """As many samples at once as `shape` has places, filled in C order."""
+        """Samples of this shape, drawn in C order."""
         return self._legacy.random_sample(shape)
 
     def skip_samples(self, count: int) -> None:
-        """Spend `count` samples. Making them costs less than `random_raw` takes to pass them over."""
+        """Discard `count` samples. Drawing them is faster than skipping them with `random_raw`."""
         self._legacy.random_sample(count)
 
     def read(self) -> GeneratorState:
-        """The state."""
         return _read_at_once(self._bits) if _can_read_at_once() else _read_by_word(self._legacy)
 
     def set(self, state: GeneratorState) -> None:
-        """Go on from `state`."""
         key = np.frombuffer(state.key, "<u4").astype(np.uint32)
         self._legacy.set_state(("MT19937", key, state.position, 0, 0.0))
 

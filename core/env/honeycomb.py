@@ -1,14 +1,14 @@
-"""The lattice under OpenSimplex noise: which vertices a point near it listens to.
+"""The lattice under OpenSimplex noise: which vertices contribute to a point.
 
 A point lies in one of three regions of its cell. Each region has its own corners, and two extra vertices outside of
 them that depend on which corners are closest. The source (opensimplex 0.4.5.1, `internals._noise3`) finds those two in
-nested branches; here the same comparisons give every point a code, and the code's two vertices stand in a table.
+nested branches; here the same comparisons give every point a code, and a table has the two vertices of each code.
 Ties must fall as in the source, so each `<` and `<=` below is the source's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,6 @@ Vertex = tuple[int, int, int]
 SQUISH = (0.0, SQUISH_CONSTANT3, 2 * SQUISH_CONSTANT3, 3 * SQUISH_CONSTANT3)
 
 _X, _Y, _Z = 1, 2, 4  # a corner as a set of axes
-_AXES = (_X, _Y, _Z)
 
 
 class _Shift(NamedTuple):
@@ -93,65 +92,43 @@ def _closest_middle(x: Floats, y: Floats, z: Floats, total: Floats) -> Ints:
 
 
 def _lower_shifts(code: int) -> tuple[_Shift, _Shift]:
-    near, c = code < 8, code % 8
-    if near:
-        on = [int(bool(c & axis)) for axis in _AXES]
-        first, other = list(on), list(on)
-        if not on[0]:
-            first[0] = -1
-        if not on[1]:
-            (first if on[0] else other)[1] = -1
-        if not on[2]:
-            other[2] = -1
-        return _Shift(_vertex(first), 0), _Shift(_vertex(other), 0)
-    return (
-        _Shift(_vertex([int(bool(c & axis)) for axis in _AXES]), 2),
-        _Shift(_vertex([1 if c & axis else -1 for axis in _AXES]), 1),
-    )
+    x, y, z = _bits(code % 8)
+    if code < 8:
+        first = (x or -1, -1 if x and not y else y, z)
+        second = (x, -1 if not x and not y else y, z or -1)
+        return _Shift(first, 0), _Shift(second, 0)
+    return _Shift((x, y, z), 2), _Shift((2 * x - 1, 2 * y - 1, 2 * z - 1), 1)
 
 
 def _upper_shifts(code: int) -> tuple[_Shift, _Shift]:
-    near, c = code < 8, code % 8
-    if near:
-        first, other = [int(bool(c & axis)) for axis in _AXES], [int(bool(c & axis)) for axis in _AXES]
-        later = [0, 0, 0], [0, 0, 0]
-        if c & _X:
-            first[0] = 2
-        if c & _Y:
-            later[1 if c & _X else 0][1] = 1
-        if c & _Z:
-            other[2] = 2
-        return _Shift(_vertex(first), 3, _vertex(later[0])), _Shift(_vertex(other), 3, _vertex(later[1]))
-    return (
-        _Shift(_vertex([int(bool(c & axis)) for axis in _AXES]), 1),
-        _Shift(_vertex([2 if c & axis else 0 for axis in _AXES]), 2),
-    )
+    x, y, z = _bits(code % 8)
+    if code < 8:
+        return _Shift((2 * x, y, z), 3, (0, y - x * y, 0)), _Shift((x, y, 2 * z), 3, (0, x * y, 0))
+    return _Shift((x, y, z), 1), _Shift((2 * x, 2 * y, 2 * z), 2)
 
 
 def _middle_shifts(code: int) -> tuple[_Shift, _Shift]:
     if code < 8:
-        return _Shift((1, 1, 1), 3), _Shift(_along(code, 2, 0), 2)
+        return _Shift((1, 1, 1), 3), _Shift(_on_first_axis(code), 2)
     if code < 16:
-        return _Shift((0, 0, 0), 0), _Shift(_across(code % 8), 1)
+        return _Shift((0, 0, 0), 0), _Shift(_off_first_missing_axis(code % 8), 1)
     far, near = divmod(code - 16, 8)
-    return _Shift(_across(far), 1), _Shift((0, 0, 0), 2, _along(near, 2, 0))
+    return _Shift(_off_first_missing_axis(far), 1), _Shift((0, 0, 0), 2, _on_first_axis(near))
 
 
-def _along(corner: int, there: int, elsewhere: int) -> Vertex:
-    """`there` on the first axis of `corner`."""
-    axis = 0 if corner & _X else 1 if corner & _Y else 2
-    return _vertex([there if at == axis else elsewhere for at in range(3)])
+def _on_first_axis(corner: int) -> Vertex:
+    """2 on the first axis of `corner`, 0 on the others."""
+    return (2, 0, 0) if corner & _X else (0, 2, 0) if corner & _Y else (0, 0, 2)
 
 
-def _across(corner: int) -> Vertex:
+def _off_first_missing_axis(corner: int) -> Vertex:
     """-1 on the first axis that `corner` lacks, 1 on the others."""
-    axis = 0 if not corner & _X else 1 if not corner & _Y else 2
-    return _vertex([-1 if at == axis else 1 for at in range(3)])
+    return (-1, 1, 1) if not corner & _X else (1, -1, 1) if not corner & _Y else (1, 1, -1)
 
 
-def _vertex(numbers: Sequence[int]) -> Vertex:
-    x, y, z = numbers
-    return x, y, z
+def _bits(corner: int) -> Vertex:
+    """1 on the axes of `corner`, 0 on the others."""
+    return int(bool(corner & _X)), int(bool(corner & _Y)), int(bool(corner & _Z))
 
 
 def _extras(shifts: Callable[[int], tuple[_Shift, _Shift]], codes: int) -> tuple[Extra, Extra]:

@@ -25,7 +25,7 @@ from core.env.honeycomb import LOWER, MIDDLE, SQUISH, UPPER, Floats, Ints, Regio
 
 _T = TypeVar("_T")
 
-# So many points at once keep the temporary arrays in the processor's cache.
+# This many points at a time keep the temporary arrays in the processor's cache.
 _BLOCK = 8192
 # Hashes are looked up at sums of up to two bytes and a small offset; a repeated table needs no masking.
 _REPEATS = 4
@@ -40,7 +40,6 @@ class _Points(NamedTuple):
     in_sum: Floats
 
     def take(self, chosen: Ints) -> _Points:
-        """Some of them."""
         return _Points(
             _each(lambda axis: self.cell[axis][chosen]),
             _each(lambda axis: self.inside[axis][chosen]),
@@ -50,8 +49,6 @@ class _Points(NamedTuple):
 
 
 class Noise:
-    """The noise of one seed."""
-
     def __init__(self, seed: int) -> None:
         library = opensimplex.OpenSimplex(seed=seed)
         permutation: Ints = library._perm.astype(np.intp)  # pyright: ignore[reportPrivateUsage]  # no public name

@@ -184,7 +184,7 @@ class Skeleton(Thing):
 
 
 class Arrow(Thing):
-    """Flies straight on until it hits."""
+    """Flies straight until it hits something."""
 
     __slots__ = ("_facing",)
     kind = ARROW
@@ -196,7 +196,6 @@ class Arrow(Thing):
 
     @property
     def facing(self) -> tuple[int, int]:
-        """Where it flies, (dx, dy)."""
         return self._facing
 
     def update(self) -> None:

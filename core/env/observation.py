@@ -1,4 +1,4 @@
-"""What a policy is told before it decides: an `Observation` as data, and `as_text`, the same as English."""
+"""What a policy sees before it decides: an `Observation`, and `as_text`, the same as English text."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _DIRECTION_NAMES = {offset: name for name, offset in DIRECTIONS.items()}
 class Observation:
     """The world as a policy sees it. All values are copies.
 
-    step, step_limit: steps taken in this episode and where it will be cut off.
+    step, step_limit: steps taken in this episode, and the most that it may take.
     position: (x, y) in cells, y grows downwards. facing: (dx, dy). faced: name of what stands in that direction,
     "none" beyond the edge of the world.
     daylight: 0 (darkest) to 1.
     semantic: uint8 (width, height), indexed [x][y]; ids as in `rules.SEMANTIC_NAMES`.
     local: the rows of the local view from top to bottom, names from left to right, the player in the middle.
     nearest: for each of NEAREST_KINDS the offset (dx, dy) from the player to the nearest one in the whole world by
-    Manhattan distance (of equals the one further left, then further up), None where there is none.
+    Manhattan distance (at equal distance the one further left, then further up), None if there is none.
     picture: uint8 (height, width, 3), drawn for policies that look at one (`policies.SeeingPolicy`), else None.
     """
 
@@ -102,7 +102,7 @@ def local_names(
 
 
 def as_text(observation: Observation) -> str:
-    """The observation in English: the same text for the same observation, whatever the process."""
+    """The observation in English; equal observations give equal text in every process."""
     lines = [
         f"Step {observation.step} of {observation.step_limit}. {_time_of_day(observation.daylight)}",
         _where(observation),
@@ -145,7 +145,7 @@ def _unlocked(observation: Observation) -> str:
 
 
 def _grid_lines(local: tuple[tuple[str, ...], ...]) -> list[str]:
-    """`4 grass, player, 4 water`: equal cells in a row are counted, for half as many tokens as a word for each."""
+    """`4 grass, player, 4 water`: runs of equal cells are counted, which takes half the tokens of a word for each."""
     return ["  " + ", ".join(_counted(name, len(list(cells))) for name, cells in groupby(row)) for row in local]
 
 

@@ -1,10 +1,10 @@
-"""The one that acts: what it can do, and how it gets hungry, tired, hurt and well.
+"""The character: its actions, and how hunger, thirst, fatigue and health change.
 
-Must equal upstream's `objects.Player`. Two things are easily lost:
+Must equal upstream's `objects.Player`. Two things are easy to get wrong:
 
-- what is carried is held between 0 and its limit only at the end of an update; in between, food may be 15 or -1;
-- whether something hurt is asked at the end of the own update, so that a hit by what comes after it in a step wakes
-  the player up only in the next.
+- the inventory is clamped to its limits only at the end of an update; in between, food may be 15 or -1;
+- whether it was hurt is checked at the end of its own update, so a creature that hits it later in the same step wakes
+  it up only in the next.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _MAKE = {
 
 
 class Player(Thing):
-    """The one that acts.
+    """The character.
 
-    inventory, achievements: item or achievement -> count. Health is kept apart; `carried` puts it in its place.
-    achieved: what was done in this step, in order. last_health: at the end of its last update.
+    inventory, achievements: item or achievement -> count. `inventory["health"]` is stale; `carried` updates it.
+    achieved: achievements of this step, in order. last_health: at the end of its last update.
     """
 
     __slots__ = (
@@ -81,21 +81,18 @@ class Player(Thing):
         self.achieved: list[str] = []
 
     def carried(self) -> dict[str, int]:
-        """The inventory as others see it: with the health of now. Not to be changed."""
+        """The inventory with the current health. Shared: do not change it."""
         self.inventory["health"] = self.health
         return self.inventory
 
     @property
     def facing(self) -> tuple[int, int]:
-        """Where it looks, (dx, dy)."""
         return self._facing[0], self._facing[1]
 
     def face(self, dx: int, dy: int) -> None:
-        """Look that way."""
         self._facing = dx, dy, dx * self.world.stride + dy
 
     def update(self) -> None:
-        """As upstream: act, get hungry and tired, heal or suffer, wake up where it hurts."""
         action = self.action
         if self.sleeping:
             if self.inventory["energy"] < MAX_ITEM["energy"]:
@@ -104,9 +101,9 @@ class Player(Thing):
                 self.sleeping = False
                 self._achieve("wake_up")
         self._acts[_VERBS[action]](self, action)
-        self._live()
-        self._degenerate_or_heal()
-        self._hold_limits()
+        self._update_needs()
+        self._update_health()
+        self._clamp_inventory()
         if self.health < self.last_health:
             self.sleeping = False
         self.last_health = self.health
@@ -115,7 +112,7 @@ class Player(Thing):
         self.achievements[name] += 1
         self.achieved.append(name)
 
-    def _live(self) -> None:
+    def _update_needs(self) -> None:
         inventory, pace = self.inventory, 0.5 if self.sleeping else 1
         self.hunger += pace
         if self.hunger > 25:
@@ -136,7 +133,7 @@ class Player(Thing):
             self.fatigue = 0
             inventory["energy"] -= 1
 
-    def _degenerate_or_heal(self) -> None:
+    def _update_health(self) -> None:
         inventory, sleeping = self.inventory, self.sleeping
         if inventory["food"] > 0 and inventory["drink"] > 0 and (inventory["energy"] > 0 or sleeping):
             self.recover += 2 if sleeping else 1
@@ -149,7 +146,7 @@ class Player(Thing):
             self.recover = 0
             self.hurt(1)
 
-    def _hold_limits(self) -> None:
+    def _clamp_inventory(self) -> None:
         inventory = self.inventory
         amounts = inventory.values()
         if max(amounts) <= _LOWEST_LIMIT and min(amounts) >= 0:  # as in nearly every step

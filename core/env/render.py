@@ -1,15 +1,15 @@
-"""Pictures of a scene, of the part of the world around the player and of the inventory under it.
+"""Draws scenes (the world around the player and the inventory under it) and whole worlds.
 
 Must equal upstream's `LocalView` and `ItemView` pixel for pixel, and in the random numbers that a night takes: one for
 each pixel of the local view, x-major. What makes that exact:
 
-- a thing is blended into its cell's texture in float32 / 255 and cut to bytes;
+- a thing is blended into its cell's texture in float32 / 255 and truncated to bytes;
 - by day the light is a function of the pixel alone, so each different cell is lit once; a night adds noise to each
   pixel first, but mixes in the picture without noise;
-- the mix is `daylight * canvas + (1 - daylight) * night` in float64, cut to bytes at the end. Sleep cuts to bytes
-  before it takes the colours away.
+- the mix is `daylight * canvas + (1 - daylight) * night` in float64, truncated to bytes at the end. Sleep
+  truncates to bytes before it removes the colours.
 
-Nothing here knows a simulation; whose generator the noise comes from is the caller's matter.
+Nothing here knows a simulation; the caller supplies the random numbers of the noise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OUTSIDE = 127  # the gray of cells outside the world
 _NIGHT_TINT = (0, 16, 64)
 _SLEEP_BLUE = 8.0
 _NOISE_LOW, _NOISE_HIGH = 32, 127
-_FEWEST_TILES = 32
+_MIN_TILES = 32
 
 
 class Painter:
@@ -59,8 +59,8 @@ class Painter:
         rows = view[1] - grid[1]
         self._strip_down = slice(top + self._local[1], top + self._local[1] + rows * unit[1])
         self._items = engine.ItemView(textures(), (view[0], rows))
-        # A tile for each material (its number is the material's id), and for each thing on a material once it is seen.
-        self._tiles = np.zeros((_FEWEST_TILES, unit[1], unit[0], 3), np.uint8)
+        # A tile for each material (its number is the material's id), and later for each thing seen on a material.
+        self._tiles = np.zeros((_MIN_TILES, unit[1], unit[0], 3), np.uint8)
         self._nights = np.zeros(self._tiles.shape, np.uint16)
         self._lit = np.zeros_like(self._tiles)
         self._numbers: dict[tuple[int, str], int] = {}
@@ -68,8 +68,8 @@ class Painter:
         for material in range(1 + len(constants.materials)):
             self._add(self._ground(material))
         strip_bytes = 3 * self._local[0] * rows * unit[1]
-        self._strip = functools.lru_cache(maxsize=max(1, _STRIPS_BYTES // strip_bytes))(self._make_strip)
-        self._slot = functools.lru_cache(maxsize=max(1, _STRIPS_BYTES // (3 * unit[0] * unit[1])))(self._make_slot)
+        self._strip = functools.lru_cache(maxsize=max(1, _MAX_STRIP_BYTES // strip_bytes))(self._make_strip)
+        self._slot = functools.lru_cache(maxsize=max(1, _MAX_STRIP_BYTES // (3 * unit[0] * unit[1])))(self._make_slot)
         self._lock = threading.Lock()  # the dashboard draws in as many threads as it has visitors
 
     @property
@@ -93,29 +93,16 @@ class Painter:
         """
         picture = np.zeros((self._size[1], self._size[0], 3), np.uint8)
         local = picture[self._down, self._across]
-        with self._lock:
-            self._paint(picture, local, materials, sprites, inventory, daylight, sleeping, samples)
-        return picture
-
-    def _paint(
-        self,
-        picture: Pixels,
-        local: Pixels,
-        materials: NDArray[np.uint8],
-        sprites: Iterable[tuple[int, int, str]],
-        inventory: tuple[int, ...],
-        daylight: float,
-        sleeping: bool,
-        samples: Callable[[tuple[int, int]], Floats],
-    ) -> None:
         cells = materials.T.astype(np.intp)
-        for x, y, texture in sprites:
-            cells[y, x] = self._number(int(cells[y, x]), texture)
-        if daylight < 0.5:
-            self._paint_night(local, cells, daylight, sleeping, samples(self._local))
-        else:
-            self._paint_day(local, cells, daylight, sleeping)
-        picture[self._strip_down, self._across] = self._strip(inventory)
+        with self._lock:
+            for x, y, texture in sprites:
+                cells[y, x] = self._number(int(cells[y, x]), texture)
+            if daylight < 0.5:
+                self._paint_night(local, cells, daylight, sleeping, samples(self._local))
+            else:
+                self._paint_day(local, cells, daylight, sleeping)
+            picture[self._strip_down, self._across] = self._strip(inventory)
+        return picture
 
     def _paint_day(self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool) -> None:
         seen = list(set(cells.ravel().tolist()))
@@ -123,12 +110,12 @@ class Painter:
         if sleeping:
             _planes(mixed)[:] = _asleep(_planes(mixed).astype(np.intp))
         self._lit[seen] = mixed
-        self._lay(local, self._lit, cells)
+        self._draw_tiles(local, self._lit, cells)
 
     def _paint_night(
         self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool, samples: Floats
     ) -> None:
-        self._lay(local, self._tiles, cells)
+        self._draw_tiles(local, self._tiles, cells)
         mask = 2 * (0.5 - daylight) * _vignette(self._local)
         clear, noise = 1 - mask, mask * (_NOISE_LOW + (_NOISE_HIGH - _NOISE_LOW) * samples).T
         for start in range(0, len(local), _ROWS_AT_ONCE):  # so that the temporary arrays stay in the cache
@@ -139,7 +126,7 @@ class Painter:
             mixed = _mix(planes, _night(noisy.astype(np.intp)), daylight)
             planes[:] = _asleep(mixed.astype(np.intp)) if sleeping else mixed
 
-    def _lay(self, local: Pixels, tiles: Pixels, cells: NDArray[np.intp]) -> None:
+    def _draw_tiles(self, local: Pixels, tiles: Pixels, cells: NDArray[np.intp]) -> None:
         (width, height), (across, down) = self._grid, self._unit
         local.reshape(height, down, width, across, 3)[:] = tiles.take(cells, axis=0).transpose(0, 2, 1, 3, 4)
 
@@ -170,7 +157,7 @@ class Painter:
         return textures().get(name, self._unit).transpose(1, 0, 2)
 
     def _make_strip(self, inventory: tuple[int, ...]) -> Pixels:
-        """The inventory, put together from its slots: an item and its number stay within the cell they stand in."""
+        """The inventory, assembled from cached slots: an item and its number stay within their cell."""
         strip = np.zeros((self._strip_down.stop - self._strip_down.start, self._local[0], 3), np.uint8)
         for index, amount in enumerate(inventory):
             if amount > 0:
@@ -187,17 +174,17 @@ class Painter:
 
 
 _ROWS_AT_ONCE = 64
-_STRIPS_BYTES = 4_000_000  # of inventory pictures that a painter keeps
-_MOST_KEPT_PX = 1_024  # of a side; the tiles of larger pictures would hold hundreds of megabytes
+_MAX_STRIP_BYTES = 4_000_000  # of inventory pictures that a painter caches
+_MAX_CACHED_PX = 1_024  # of a side; the tiles of larger pictures would hold hundreds of megabytes
 
 
 def painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
-    """The painter of a view and a size; what it has drawn once it need not blend again. Threads may share it."""
-    return _kept_painter(view, grid, size) if max(size) <= _MOST_KEPT_PX else Painter(view, grid, size)
+    """The painter of a view and a size. It caches what it has blended; threads may share it."""
+    return _cached_painter(view, grid, size) if max(size) <= _MAX_CACHED_PX else Painter(view, grid, size)
 
 
 @functools.lru_cache(maxsize=8)
-def _kept_painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
+def _cached_painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
     return Painter(view, grid, size)
 
 
@@ -206,8 +193,8 @@ def draw_scene(
 ) -> NDArray[np.uint8]:
     """Draw `scene` as upstream would at `size` (width, height in pixels): uint8 (height, width, 3), C-contiguous.
 
-    view: width and height in cells, inventory rows included. noise_seed: what the night's noise is made of; the same
-    numbers give the same picture.
+    view: width and height in cells, inventory rows included. noise_seed: seeds the night's noise; the same numbers
+    give the same picture.
     """
     return painter(view, scene.grid, size).draw(
         np.array(scene.materials, np.uint8).reshape(scene.grid),
@@ -234,7 +221,7 @@ def draw_world(state: WorldState, cell: int) -> NDArray[np.uint8]:
 
 @functools.cache
 def textures() -> engine.Textures:
-    """Crafter's pictures, read once in a process."""
+    """Crafter's textures, read once in a process."""
     return engine.Textures(constants.root / "assets")
 
 
@@ -296,7 +283,7 @@ def _gray(planes: NDArray[np.intp]) -> NDArray[np.intp]:
 def _night_tables() -> tuple[NDArray[np.uint16], ...]:
     """For each channel, at 256 * gray + channel: Pillow's blend of both as `ImageEnhance.Color` has it, and the tint.
 
-    Pillow is asked and not imitated: its rounding is its compiler's.
+    Pillow computes it, because its rounding depends on its compiler.
     """
     gray, channel = np.indices((256, 256), np.uint8)
     pale = np.asarray(Image.blend(Image.fromarray(gray), Image.fromarray(channel), 0.4)).ravel()
@@ -305,7 +292,7 @@ def _night_tables() -> tuple[NDArray[np.uint16], ...]:
 
 @functools.lru_cache(maxsize=4)
 def _vignette(shape: tuple[int, int]) -> Floats:
-    """How strong the noise is at each pixel, (height, width): none in the middle."""
+    """How strong the noise is at each pixel, (height, width): 0 in the middle."""
     across, down = (np.linspace(-1, 1, side) for side in shape)
     squares: Floats = across[None, :] ** 2 + down[:, None] ** 2
     return 1 - np.exp(-0.5 * squares / (0.5**2))

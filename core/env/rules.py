@@ -45,8 +45,8 @@ class MakeRule:
     gives: int
 
 
-# What decides a trajectory: Crafter's version, and the order in which creatures of a chunk are walked through.
-# Another engine inside keeps this name for as long as it gives the same trajectories.
+# A trajectory depends on Crafter's version and on the order in which a chunk's creatures are visited.
+# Another implementation keeps this name as long as it gives the same trajectories.
 ENGINE_VERSION = f"crafter-{version('crafter')}/ordered-1"
 
 ACTIONS: tuple[str, ...] = tuple(constants.actions)

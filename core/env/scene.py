@@ -1,4 +1,4 @@
-"""From a world's state to the `Scene`: what is needed to draw one step at any size, and no pixels."""
+"""From a world's state to its `Scene`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scene_of(state: WorldState, grid: tuple[int, int]) -> Scene:
 
 
 def texture_of(thing: Thing, sleeping: bool) -> str:
-    """The name of the picture of `thing` among Crafter's assets."""
+    """The name of the texture of `thing` among Crafter's assets."""
     if thing.kind == PLAYER:
         return "player-sleep" if sleeping else f"player-{_direction_of(thing)}"
     if thing.kind == ARROW:

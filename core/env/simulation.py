@@ -1,7 +1,7 @@
-"""The simulation: one world after another of a seed, step by step.
+"""The simulation: the worlds of a seed, one after another, step by step.
 
-Must equal upstream's `crafter.Env` with ordered chunks in everything that it gives out, and in the state of its
-generator after every step. The order within a step is upstream's: time, each thing within reach in order of creation,
+Must equal upstream's `crafter.Env` with ordered chunks in every output, and in the state of its generator after every
+step. The order within a step is upstream's: time, each thing within reach in order of creation,
 every tenth step the balance, the picture (which draws at night), the reward.
 """
 
@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.balance import EVERY, balance
+from core.env.balance import INTERVAL, balance
 from core.env.generator import WorldRandom
 from core.env.objects import Arrow, Cow, Plant, Skeleton, Thing, Zombie
 from core.env.player import Player
@@ -34,10 +34,15 @@ _MAX_WORLD_SEED = 2**31 - 1
 
 
 class Simulation:
-    """One world after another of a seed.
+    """The worlds of a seed, one after another.
 
-    `draws_picture=False` spends the same random draws without drawing; the course is the same.
+    player, world: of the current one, after `start` or `load`. step_count: steps taken in it.
+    `draws_picture=False` spends the same random draws without drawing, so the trajectory is the same.
     """
+
+    player: Player
+    world: World
+    step_count: int
 
     def __init__(self, config: EnvConfig, *, draws_picture: bool) -> None:
         self._config = config
@@ -47,7 +52,7 @@ class Simulation:
         width, height = self._painter.night_samples
         self._night_samples = width * height
         reach = 2 * max(config.view)
-        # A margin as wide as the reach keeps the differences below from meaning two places at once.
+        # With a margin as wide as the reach, each of the differences below means one place only.
         self._margin = reach
         stride = config.area[1] + 2 * self._margin
         self._near = frozenset(
@@ -61,73 +66,51 @@ class Simulation:
 
     def start(self, seed: int, episode: int) -> NDArray[np.uint8] | None:
         """Make the world of `episode` (from 1) of `seed`. Returns the agent's picture, None where none is drawn."""
-        self._seed, self._episode, self._step = seed, episode, 0
+        self._seed, self._episode, self.step_count = seed, episode, 0
         # Python's hash of two ints is the same in every process, and what upstream seeds its worlds with.
         random = WorldRandom(hash((seed, episode)) % _MAX_WORLD_SEED)
         home = self._config.area[0] // 2, self._config.area[1] // 2
         materials, tunnels = generate_materials(random, self._config.area, home)
-        self._world = World(materials, random, self._margin)
-        self._world.daylight = daylight_at(0)
-        self._player = Player(self._world, *home)
-        self._world.add(self._player)
+        self.world = World(materials, random, self._margin)
+        self.world.daylight = daylight_at(0)
+        self.player = Player(self.world, *home)
+        self.world.add(self.player)
         for kind, x, y in first_creatures(random, materials, tunnels, home):
-            self._world.add(self._creature(kind, x, y))
+            self.world.add(self._creature(kind, x, y))
         self._unlocked: set[str] = set()
-        self._rewarded_health = self._player.health
-        return self._look()
+        self._rewarded_health = self.player.health
+        return self._draw()
 
     def advance(self, action: int) -> tuple[NDArray[np.uint8] | None, float]:
         """One step. Returns the agent's picture, None where none is drawn, and the reward."""
-        self._step += 1
-        world, player = self._world, self._player
-        world.daylight = daylight_at(self._step)
+        self.step_count += 1
+        world, player = self.world, self.player
+        world.daylight = daylight_at(self.step_count)
         player.action = action
         things = list(world.things)
         player.update()  # always the first thing, and the only one that changes where it stands
         here, near = player.cell, self._near
         for thing in [thing for thing in things if thing.cell - here in near]:
             thing.update()
-        if self._step % EVERY == 0:
+        if self.step_count % INTERVAL == 0:
             balance(world, player)
-        picture = self._look()
-        return picture, self._pay()
+        picture = self._draw()
+        return picture, self._reward()
 
     @property
     def is_dead(self) -> bool:
-        """True where the player has no health left."""
-        return self._player.health <= 0
-
-    @property
-    def step_count(self) -> int:
-        """Steps taken since `start`."""
-        return self._step
-
-    def inventory(self) -> dict[str, int]:
-        """A copy of what the player carries."""
-        return self._player.carried().copy()
-
-    def achievement_counts(self) -> dict[str, int]:
-        """A copy of how often the player did what."""
-        return self._player.achievements.copy()
-
-    def position(self) -> tuple[int, int]:
-        """Where the player stands, (x, y)."""
-        return self._player.x, self._player.y
-
-    def semantic(self) -> NDArray[np.uint8]:
-        """A new uint8 (width, height) map of materials and things, indexed [x][y]."""
-        return self._world.semantics()
+        return self.player.health <= 0
 
     def state(self) -> WorldState:
-        """All that decides how the episode goes on."""
-        world, player = self._world, self._player
+        """Everything that determines the rest of the episode."""
+        world, player = self.world, self.player
         ranks = {thing: rank for rank, thing in enumerate(world.things)}
         materials = world.materials()
         materials.flags.writeable = False
         return WorldState(
             seed=self._seed,
             episode=self._episode,
-            step=self._step,
+            step=self.step_count,
             generator=world.random.read(),
             materials=materials,
             things=tuple([_values_of(thing) for thing in world.things]),
@@ -149,28 +132,28 @@ class Simulation:
         )
 
     def load(self, state: WorldState) -> None:
-        """Go on from `state`, which must have this simulation's area."""
-        self._seed, self._episode, self._step = state.seed, state.episode, state.step
+        """Continue from `state`, which must have this simulation's area."""
+        self._seed, self._episode, self.step_count = state.seed, state.episode, state.step
         random = WorldRandom(0)
         random.set(state.generator)
-        self._world = World(state.materials, random, self._margin)
-        self._world.daylight = daylight_at(state.step)
-        self._player = self._player_of(state)
-        things: list[Thing] = [self._player, *(self._thing_of(values) for values in state.things[1:])]
+        self.world = World(state.materials, random, self._margin)
+        self.world.daylight = daylight_at(state.step)
+        self.player = self.player_of(state)
+        things: list[Thing] = [self.player, *(self._thing_of(values) for values in state.things[1:])]
         for thing in things:
-            self._world.place(thing)
+            self.world.restore_thing(thing)
         for chunk in state.chunks:
-            self._world.hold(chunk.x, chunk.y, [things[rank] for rank in chunk.members])
+            self.world.restore_chunk(chunk.x, chunk.y, [things[rank] for rank in chunk.members])
         self._unlocked = {name for name, unlocked in zip(ACHIEVEMENTS, state.unlocked, strict=True) if unlocked}
         self._rewarded_health = state.rewarded_health
 
-    def _look(self) -> NDArray[np.uint8] | None:
-        world = self._world
+    def _draw(self) -> NDArray[np.uint8] | None:
+        world = self.world
         if not self._draws_picture:
             if world.daylight < 0.5:
                 world.random.skip_samples(self._night_samples)
             return None
-        (width, height), player = self._grid, self._player
+        (width, height), player = self._grid, self.player
         here, seen = player.cell, self._seen
         sprites = [
             (*seen[thing.cell - here], texture_of(_values_of(thing), player.sleeping))
@@ -186,9 +169,9 @@ class Simulation:
             world.random.samples,
         )
 
-    def _pay(self) -> float:
+    def _reward(self) -> float:
         """The change of health in tenths, and 1 where anything was achieved for the first time."""
-        player = self._player
+        player = self.player
         reward = (player.health - self._rewarded_health) / 10
         self._rewarded_health = player.health
         if player.achieved:
@@ -200,12 +183,12 @@ class Simulation:
 
     def _creature(self, kind: int, x: int, y: int) -> Thing:
         if kind == COW:
-            return Cow(self._world, x, y)
-        return Zombie(self._world, x, y, self._player) if kind == ZOMBIE else Skeleton(self._world, x, y, self._player)
+            return Cow(self.world, x, y)
+        return Zombie(self.world, x, y, self.player) if kind == ZOMBIE else Skeleton(self.world, x, y, self.player)
 
     def _player_of(self, state: WorldState) -> Player:
         values = state.player
-        player = Player(self._world, *state.position)
+        player = Player(self.world, *state.position)
         player.face(*state.facing)
         player.inventory = dict(zip(ITEMS, values.inventory, strict=True))
         player.health = player.inventory["health"]
@@ -217,7 +200,7 @@ class Simulation:
         return player
 
     def _thing_of(self, values: ThingValues) -> Thing:
-        world, player = self._world, self._player
+        world, player = self.world, self.player
         kind, x, y, health, facing_x, facing_y, counter = values
         make: dict[int, Callable[[], Thing]] = {
             COW: lambda: Cow(world, x, y, health),

@@ -1,7 +1,7 @@
-"""The values that decide how an episode goes on. Everything else here is derived from them.
+"""The values that determine the rest of an episode. Everything else is derived from them.
 
-A simulation gives its state out as a `WorldState` and takes one back; digests, snapshots, scenes and observations
-look at nothing else, so that another engine inside changes none of them.
+A simulation returns its state as a `WorldState` and continues from one. Digests, snapshots, scenes and observations use
+nothing else, so another engine inside would not change them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Thing(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A chunk that has held a thing at some time: its upper left cell, and the ranks in `WorldState.things` of those
-    that are in it now, in order of their entering."""
+    """A chunk that has ever held a thing: its upper left cell, and the ranks in `WorldState.things` of those
+    that are in it now, in the order in which they entered."""
 
     x: int
     y: int
@@ -59,7 +59,7 @@ class GeneratorState:
 
 @dataclass(frozen=True, slots=True)
 class PlayerState:
-    """What the player carries, has done and feels. Tuples are in the order of `rules.ITEMS` and `ACHIEVEMENTS`."""
+    """Tuples are in the order of `rules.ITEMS` and `rules.ACHIEVEMENTS`."""
 
     inventory: tuple[int, ...]
     achievement_counts: tuple[int, ...]
@@ -68,18 +68,18 @@ class PlayerState:
     thirst: float
     fatigue: float
     recover: float
-    last_health: int  # at the end of the player's last update, before what stands around could hit
+    last_health: int  # at the end of the player's last update, before creatures could hit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorldState:
-    """All values, and nothing but values.
+    """The whole state of a world, as values only.
 
     materials: uint8 (width, height), indexed [x][y], ids 1 to 12 as in `rules.SEMANTIC_NAMES`.
     things: in order of creation, the player first.
-    chunks: in order of first insertion; chunks that never held a thing are absent, emptied ones are not.
+    chunks: in order of first insertion; chunks that never held a thing are absent, empty ones are present.
     unlocked: achievements for which the environment has paid, in the order of `rules.ACHIEVEMENTS`.
-    rewarded_health: the health from which the next reward's change is counted.
+    rewarded_health: the next reward counts the change of health from this value.
     """
 
     seed: int
@@ -95,12 +95,12 @@ class WorldState:
 
     @property
     def position(self) -> tuple[int, int]:
-        """Where the player stands, (x, y)."""
+        """The player's cell, (x, y)."""
         return self.things[0].x, self.things[0].y
 
     @property
     def facing(self) -> tuple[int, int]:
-        """Where the player looks, (dx, dy)."""
+        """The player's direction, (dx, dy)."""
         return self.things[0].facing_x, self.things[0].facing_y
 
     @property

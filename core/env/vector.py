@@ -20,7 +20,7 @@ _COUNTS = (ITEMS, ACHIEVEMENTS)
 
 
 class CrafterVectorEnv(SyncVectorEnv):
-    """`num_envs` environments, each as a `CrafterEnv` of its own, in gymnasium's vector API.
+    """`num_envs` environments in gymnasium's vector API; each behaves as a `CrafterEnv` of its own.
 
     The other arguments are `CrafterEnv`'s; max_episode_steps, copy and autoreset_mode are gymnasium's. An episode is
     truncated after `length` or `max_episode_steps` steps, whichever is less; None or -1 leaves it to `length`.
@@ -61,7 +61,7 @@ class CrafterVectorEnv(SyncVectorEnv):
         environment has been reset then.
         """
         seeds = self._checked_seeds(seed)
-        options = None if options is None else dict(options)  # gymnasium takes the mask out of what it is given
+        options = None if options is None else dict(options)  # gymnasium removes the mask from the dict it is given
         if options is not None and "reset_mask" in options:
             options["reset_mask"] = self._checked_mask(options["reset_mask"])
         return super().reset(seed=seeds, options=options)
@@ -91,7 +91,7 @@ class CrafterVectorEnv(SyncVectorEnv):
         checked = np.asarray(mask)
         if checked.shape != (self.num_envs,) or checked.dtype != np.bool_ or not checked.any():
             raise InvalidConfig(
-                f"The reset mask is {quoted(mask)}; give {self.num_envs} truth values, one or more of them true."
+                f"The reset mask is {quoted(mask)}; give {self.num_envs} bools, at least one of them true."
             )
         return checked
 

@@ -1,8 +1,8 @@
 """The world while it is played: materials, things and chunks.
 
 Must equal upstream's `engine.World` with ordered chunks in what stands where, in the order of things (by creation) and
-in the order of each chunk's members (by entering; who comes back goes last). Balancing picks from the latter by number,
-so an order that differs is another course.
+in the order of each chunk's members (as they entered; one that comes back goes last). Balancing picks a member
+by number, so another order would be another trajectory.
 
 Cells are numbers: the maps are flat and padded with cells of no material, so that a step in any direction from any cell
 is one addition and needs no check for the edge.
@@ -27,7 +27,7 @@ _GRASS, _PATH = SEMANTIC_IDS["grass"], SEMANTIC_IDS["path"]
 class Chunk:
     """A part of the world with its own population balance.
 
-    members: the things in it, in order of their entering. counts: how many of them are of each kind.
+    members: the things in it, in the order in which they entered. counts: how many of them are of each kind.
     grass, path: how many cells of that material it has.
     """
 
@@ -41,11 +41,11 @@ class Chunk:
 
 
 class World:
-    """One world.
+    """The maps, things and chunks of one world.
 
     material: the material id of each padded cell, 0 outside. semantic: the same with things' ids on top.
     things: in order of creation. thing_at: padded cell -> thing.
-    chunks: those that have held a thing at some time, in order of first insertion.
+    chunks: those that have ever held a thing, in order of first insertion.
     daylight: 0 (darkest) to 1.
     """
 
@@ -84,28 +84,25 @@ class World:
         return self._semantics.copy()
 
     def around(self, x: int, y: int, width: int, height: int) -> NDArray[np.uint8]:
-        """A view of the material ids, uint8 (width, height), of the cells around (x, y). Not to be kept or changed."""
+        """A view of the material ids, uint8 (width, height), of the cells around (x, y). Do not keep or change it."""
         left, top = x + self.margin - width // 2, y + self.margin - height // 2
         return self.material_map[left : left + width, top : top + height]
 
     def nearby(self, x: int, y: int) -> set[int]:
         """The materials within one cell of (x, y).
 
-        Nothing where x or y is 0: upstream's slice begins at -1 there, which means the far end, and is empty. Nothing
-        can be made on these two edges.
+        Empty if x or y is 0: there upstream's slice begins at -1, the far end, and is empty. So nothing can be made on
+        these two edges.
         """
         return set(self._materials[x - 1 : x + 2, y - 1 : y + 2].ravel().tolist())
 
     def add(self, thing: Thing) -> None:
-        """Add a new thing at its own cell."""
-        self.things[thing] = None
-        self.thing_at[thing.cell] = thing
-        self.semantic[thing.cell] = thing.kind
-        chunk = self.chunk_at(thing.cell)
-        self._enter(chunk, thing)
+        """Add a new thing at its own cell, and to its chunk."""
+        self.restore_thing(thing)
+        self._enter(self.chunk_at(thing.cell), thing)
 
     def remove(self, thing: Thing) -> None:
-        """Take a thing out of the world, once."""
+        """Remove a thing; does nothing if it is removed already."""
         if thing.is_removed:
             return
         del self.things[thing]
@@ -144,15 +141,15 @@ class World:
         """The chunk of a padded cell inside the world."""
         return self._all_chunks[self._chunk_ids[cell]]
 
-    def hold(self, x: int, y: int, members: list[Thing]) -> None:
-        """Note that the chunk whose upper left cell is (x, y) has held things, and which it holds now, in order."""
+    def restore_chunk(self, x: int, y: int, members: list[Thing]) -> None:
+        """Register the chunk whose upper left cell is (x, y), with its members in the order in which they entered."""
         chunk = self.chunk_at(self.cell(x, y))
         self.chunks[chunk] = None
         for thing in members:
             self._enter(chunk, thing)
 
-    def place(self, thing: Thing) -> None:
-        """As `add`, for one whose chunk is told by `hold`."""
+    def restore_thing(self, thing: Thing) -> None:
+        """Add a thing at its own cell; its chunk gets it by `restore_chunk`."""
         self.things[thing] = None
         self.thing_at[thing.cell] = thing
         self.semantic[thing.cell] = thing.kind
@@ -172,7 +169,7 @@ class World:
 
 @functools.lru_cache(maxsize=16)
 def _layout(area: tuple[int, int], margin: int) -> tuple[array[int], tuple[tuple[int, int, int, int], ...]]:
-    """The chunk number of each padded cell (-1 outside), and (x, y, x_end, y_end) of each chunk. Not to be changed."""
+    """The chunk number of each padded cell (-1 outside), and (x, y, x_end, y_end) of each chunk. Do not change it."""
     (width, height), (step_x, step_y) = area, CHUNK_SIZE
     ids = np.full((width + 2 * margin, height + 2 * margin), -1, np.intc)
     bounds: list[tuple[int, int, int, int]] = []

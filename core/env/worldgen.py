@@ -4,12 +4,10 @@ Must equal upstream's `worldgen.generate_world` cell for cell and draw for draw.
 
 - the arithmetic on the noise fields, whose order of operations is upstream's (`2 * x / 3`, `y / 5 / 3`, the sums and
   the division by the weights' sum at the end);
-- the draws. Cells are visited x-major. A cell draws only where its branch asks for it: coal where its field allows it,
-  iron only where coal did not come of it, diamond only where neither did; a tree needs one draw. Creatures come in a
-  second pass in the same order.
+- the draws. Cells are visited x-major. A cell draws only in its branch: for coal where its field allows it, for iron if
+  that gave no coal, for diamond if neither; once for a tree. Creatures follow in a second pass in the same order.
 
-So the fields are computed for all cells at once, each only where a branch can look at it, and the draws are walked
-through cell by cell.
+So the fields are computed as arrays, each only for the cells whose branch needs it; the draws are made cell by cell.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ _MAX_DRAWS_PER_CELL = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fields:
-    """The fields that decide what a cell may become, each float64 (cells,), x-major."""
+    """Noise fields that decide a cell's material, each float64 (cells,), x-major."""
 
     start: Floats
     water: Floats
@@ -44,7 +42,7 @@ class _Fields:
 def generate_materials(
     random: WorldRandom, area: tuple[int, int], home: tuple[int, int]
 ) -> tuple[NDArray[np.uint8], Bools]:
-    """Material ids uint8 (width, height), and where tunnels are, bool of the same shape. `home`: the player's cell."""
+    """Material ids uint8 (width, height), and where tunnels are, bool of the same shape. home: the player's cell."""
     noise = Noise(random.below(0, 2**31 - 1))
     xs, ys = _coordinates(area)
     fields = _fields(noise, xs, ys, home)
@@ -95,7 +93,7 @@ _COAL_BIT, _IRON_BIT, _DIAMOND_BIT, _TREE_BIT = 1, 2, 4, 8
 
 
 class _Draws:
-    """Samples made in one go and handed out one by one; `settle` moves the generator on by those that were used."""
+    """Samples drawn at once and used one by one; `settle` leaves the generator as if only those had been drawn."""
 
     def __init__(self, random: WorldRandom, most: int) -> None:
         self._random = random
@@ -105,7 +103,7 @@ class _Draws:
         self.sample = self._left.__next__
 
     def settle(self) -> None:
-        """To be called once, when no more samples are needed."""
+        """Call it once, after the last sample."""
         used = self._most - operator.length_hint(self._left)
         self._random.set(self._before)
         self._random.skip_samples(used)

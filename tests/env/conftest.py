@@ -1,4 +1,4 @@
-"""Worlds to start from. Making one takes a second or two, so each is made once and restored from its snapshot."""
+"""Environments in a world that is made once and restored from its snapshot."""
 
 from __future__ import annotations
 

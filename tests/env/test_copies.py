@@ -1,4 +1,4 @@
-"""An environment can be copied, pickled and shared between threads, and nothing of one shows in another."""
+"""Environments can be copied and pickled, and do not affect each other, in threads either."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import pytest
 from core.env import CrafterEnv
 from core.env.render import Painter
 from core.env.rules import ACTIONS
+from core.types import EnvConfig
 from tests.support.worlds import EnvMaker, beside_a_table
 
 COPIES: list[Callable[[CrafterEnv], CrafterEnv]] = [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
 
 
 @pytest.mark.parametrize("copied", COPIES, ids=["deepcopy", "pickle"])
-def test_a_copy_goes_on_as_the_original_and_neither_sees_the_other(
+def test_a_copy_continues_like_the_original_and_neither_affects_the_other(
     env_at: EnvMaker, copied: Callable[[CrafterEnv], CrafterEnv]
 ) -> None:
     env = env_at(140, change=beside_a_table(5, 5))
@@ -36,19 +37,13 @@ def test_a_copy_goes_on_as_the_original_and_neither_sees_the_other(
 
 
 @pytest.mark.parametrize("copied", COPIES, ids=["deepcopy", "pickle"])
-def test_a_copy_before_the_first_reset_has_no_world_either(copied: Callable[[CrafterEnv], CrafterEnv]) -> None:
+def test_an_environment_can_be_copied_before_its_first_reset(copied: Callable[[CrafterEnv], CrafterEnv]) -> None:
     env = copied(CrafterEnv((20, 30), (7, 9), (90, 90), 50, observe=False))
-    assert (env.config.area, env.config.view, env.size, env.config.length, env.observe) == (
-        (20, 30),
-        (7, 9),
-        (90, 90),
-        50,
-        False,
-    )
+    assert (env.config, env.size, env.observe) == (EnvConfig((20, 30), (7, 9), 50), (90, 90), False)
     env.reset(seed=1)
 
 
-def test_threads_that_draw_at_different_hours_do_not_disturb_each_other(env_at: EnvMaker) -> None:
+def test_threads_can_draw_at_the_same_time(env_at: EnvMaker) -> None:
     hours = (5, 60, 100, 140)
     expected = [env_at(hour).render(288) for hour in hours]
     wrong: list[int] = []
@@ -65,7 +60,7 @@ def test_threads_that_draw_at_different_hours_do_not_disturb_each_other(env_at: 
     assert wrong == []
 
 
-def test_what_a_painter_keeps_of_inventories_is_bounded() -> None:
+def test_the_cache_of_inventory_pictures_is_bounded() -> None:
     painter = Painter((9, 9), (9, 7), (4096, 4096))
     for food in range(10):
         painter.draw(np.full((9, 7), 2, np.uint8), [], (9, food, *[0] * 14), 1.0, False, np.random.random_sample)

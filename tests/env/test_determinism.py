@@ -1,4 +1,4 @@
-"""Seed and actions decide everything: against known digests, across processes, and whoever looks in between."""
+"""A trajectory depends on seed and actions only: compared with known digests and across processes."""
 
 from __future__ import annotations
 
@@ -77,37 +77,37 @@ def test_two_processes_agree_after_every_step() -> None:
     assert _walk("2") == first
 
 
-def test_looking_in_between_changes_nothing(env_at: EnvMaker) -> None:
-    looked_at, left_alone = env_at(DUSK), env_at(DUSK)
+def test_rendering_and_reading_the_state_change_nothing(env_at: EnvMaker) -> None:
+    observed, untouched = env_at(DUSK), env_at(DUSK)
     for step in range(30):
         for size in (64, 91, (200, 130)):
-            looked_at.render(size)
-        looked_at.scene()
-        looked_at.world_image()
-        looked_at.observation(step_limit=100)
-        looked_at.facts()
-        looked_at.state()
-        looked_at.state_digest()
-        looked_at.world_digest()
-        looked_at.snapshot()
-        seen, unseen = looked_at.step(step % 17), left_alone.step(step % 17)
+            observed.render(size)
+        observed.scene()
+        observed.world_image()
+        observed.observation(step_limit=100)
+        observed.facts()
+        observed.state()
+        observed.state_digest()
+        observed.world_digest()
+        observed.snapshot()
+        seen, unseen = observed.step(step % 17), untouched.step(step % 17)
         assert np.array_equal(seen[0], unseen[0])
         assert seen[1:4] == unseen[1:4]
-        assert looked_at.state_digest() == left_alone.state_digest()
+        assert observed.state_digest() == untouched.state_digest()
 
 
-def test_no_picture_and_another_size_keep_the_course(env_at: EnvMaker) -> None:
-    usual, blind, large = env_at(DUSK), env_at(DUSK, observe=False), env_at(DUSK, size=(200, 130))
+def test_without_a_picture_or_at_another_size_the_trajectory_is_the_same(env_at: EnvMaker) -> None:
+    usual, unobserved, large = env_at(DUSK), env_at(DUSK, observe=False), env_at(DUSK, size=(200, 130))
     for step in range(30):
         usual.step(step % 17)
-        nothing, *_ = blind.step(step % 17)
+        nothing, *_ = unobserved.step(step % 17)
         wide, *_ = large.step(step % 17)
         assert not nothing.any() and nothing.shape == (64, 64, 3)
         assert wide.any() and wide.shape == (130, 200, 3)
-        assert blind.state_digest() == large.state_digest() == usual.state_digest()
+        assert unobserved.state_digest() == large.state_digest() == usual.state_digest()
 
 
-def test_another_seed_or_episode_is_another_world() -> None:
+def test_each_seed_and_episode_has_its_own_world() -> None:
     env = CrafterEnv(area=(20, 20), observe=False)
     digests: set[str] = set()
     for seed in (0, 1, 2**31 - 1):
@@ -118,7 +118,7 @@ def test_another_seed_or_episode_is_another_world() -> None:
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: f"seed {recorded['seed']}")
-def test_an_episode_recorded_before_is_simulated_again_exactly(recorded: dict[str, Any]) -> None:
+def test_an_episode_recorded_by_version_0_1_is_replayed_exactly(recorded: dict[str, Any]) -> None:
     env = CrafterEnv(observe=False)
     env.reset(seed=recorded["seed"])
     assert env.state_digest() == recorded["initial"]

@@ -1,4 +1,4 @@
-"""The digests are what `core.env.digest` says they are, for ever."""
+"""The digests are as `core.env.digest` defines them, and stay so."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ STATE = WorldState(
 )
 
 
-def test_the_definition_spelled_out_once_more() -> None:
+def test_digests_follow_their_definition() -> None:
     situation = b"craftscope world 1" + struct.pack("<qqii", 2**31 - 1, 3, 3, 2) + bytes([1, 2, 3, 4, 12, 6])
     situation += struct.pack("<i7i7i7i", 3, 13, 1, 0, 7, -1, 0, 0, 14, 0, 1, 3, 0, 0, 0, 17, 2, 1, 0, 0, 1, 0)
     situation += struct.pack("<i3i6i", 2, 12, 0, 0, 0, 0, 3, 0, 2, 1)
     situation += struct.pack("<16i22iBi", 7, 8, 9, 6, *range(12), *range(22), 1, 8) + bytes([1, 0] * 11)
     situation += struct.pack("<i", 9)
-    course = struct.pack("<q", 151) + STATE.generator.key + struct.pack("<i4d", 624, 1.5, 2.0, -3.0, 0.5)
+    hidden = struct.pack("<q", 151) + STATE.generator.key + struct.pack("<i4d", 624, 1.5, 2.0, -3.0, 0.5)
     assert digests(STATE) == Digests(
-        state=hashlib.blake2b(situation + course, digest_size=16).hexdigest(),
+        state=hashlib.blake2b(situation + hidden, digest_size=16).hexdigest(),
         world=hashlib.blake2b(situation, digest_size=16).hexdigest(),
     )
 
@@ -110,7 +110,7 @@ SITUATION: dict[str, Change] = {
     "unlocked": lambda s: replace(s, unlocked=(False,) * 22),
     "rewarded health": lambda s: replace(s, rewarded_health=8),
 }
-COURSE: dict[str, Change] = {
+HIDDEN: dict[str, Change] = {
     "step": lambda s: replace(s, step=152),
     "generator key": lambda s: replace(s, generator=GeneratorState(bytes(2496), 624)),
     "generator position": lambda s: replace(s, generator=GeneratorState(s.generator.key, 623)),
@@ -128,9 +128,9 @@ def test_another_situation_changes_both_digests(name: str) -> None:
     assert changed.world != digests(STATE).world
 
 
-@pytest.mark.parametrize("name", COURSE)
+@pytest.mark.parametrize("name", HIDDEN)
 def test_what_an_observer_cannot_see_changes_the_state_digest_only(name: str) -> None:
-    changed = digests(COURSE[name](STATE))
+    changed = digests(HIDDEN[name](STATE))
     assert changed.state != digests(STATE).state
     assert changed.world == digests(STATE).world
 

@@ -1,4 +1,4 @@
-"""The world's generator draws as numpy's legacy one does, and is read without being changed."""
+"""The world's generator draws as numpy's legacy one does; reading its state changes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_draw_equals_the_slower_call_of_upstream() -> None:
     assert ours.sample() == upstream.uniform()
 
 
-def test_the_state_is_that_of_numpy_and_reading_it_changes_nothing() -> None:
+def test_the_state_equals_numpys_and_reading_it_changes_nothing() -> None:
     ours, upstream = WorldRandom(SEED), np.random.RandomState(SEED)
     for count in (0, 1, 311, 312, 1000):
         ours.skip_samples(count)
@@ -34,7 +34,7 @@ def test_the_state_is_that_of_numpy_and_reading_it_changes_nothing() -> None:
     assert ours.sample() == upstream.random_sample()
 
 
-def test_a_generator_goes_on_from_a_state() -> None:
+def test_a_generator_continues_from_a_state() -> None:
     ours, other = WorldRandom(SEED), WorldRandom(SEED + 1)
     ours.skip_samples(100)
     other.set(ours.read())

@@ -1,4 +1,4 @@
-"""Gymnasium's own ways to make an environment find Crafter by its id."""
+"""Gymnasium and minari can make the environment by its id."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _digests(env: CrafterEnv, steps: int = 20) -> list[str]:
     return digests
 
 
-def test_make_gives_the_standard_crafter() -> None:
+def test_make_returns_the_standard_crafter() -> None:
     env = gymnasium.make(ID, render_mode="rgb_array")
     crafter = env.unwrapped
     assert isinstance(crafter, CrafterEnv)
@@ -89,7 +89,7 @@ def test_a_pickled_environment_keeps_its_spec_and_continues_exactly() -> None:
     assert copied.unwrapped.state_digest() == env.unwrapped.state_digest()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_a_spec_in_json_is_enough_for_a_process_that_has_not_imported_the_engine() -> None:
+def test_a_spec_in_json_works_in_a_process_that_has_not_imported_the_engine() -> None:
     spec = gymnasium.spec(ID).to_json()
     program = (
         "import gymnasium, json, sys; env = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(sys.argv[1]))"

@@ -1,4 +1,4 @@
-"""The rules are Crafter's own."""
+"""The rules equal those of the installed Crafter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from crafter import constants
 from core.env import rules
 
 
-def test_the_names_are_crafters_in_its_order() -> None:
+def test_names_are_in_crafters_order() -> None:
     assert rules.ACTIONS == tuple(constants.actions) and len(rules.ACTIONS) == 17
     assert rules.ACHIEVEMENTS == tuple(constants.achievements) and len(rules.ACHIEVEMENTS) == 22
     assert rules.ITEMS == tuple(constants.items) and len(rules.ITEMS) == 16
@@ -21,7 +21,7 @@ def test_semantic_ids_run_from_none_to_plant() -> None:
     assert rules.SEMANTIC_IDS["plant"] == 18 == len(rules.SEMANTIC_NAMES) - 1
 
 
-def test_recipes_are_those_of_the_data_file() -> None:
+def test_recipes_equal_the_data_file() -> None:
     assert rules.PLACE["table"].uses == {"wood": 2}
     assert rules.PLACE["plant"] == rules.PlaceRule({"sapling": 1}, ("grass",), "object")
     assert rules.MAKE["iron_pickaxe"] == rules.MakeRule({"wood": 1, "coal": 1, "iron": 1}, ("table", "furnace"), 1)
@@ -29,7 +29,7 @@ def test_recipes_are_those_of_the_data_file() -> None:
     assert rules.COLLECT["tree"] == rules.CollectRule({}, {"wood": 1}, "grass", 1.0)
 
 
-def test_every_action_is_a_recipe_a_move_or_one_of_the_three_others() -> None:
+def test_every_action_is_a_recipe_a_move_or_one_of_three_others() -> None:
     made = {f"make_{name}" for name in rules.MAKE}
     placed = {f"place_{name}" for name in rules.PLACE}
     moved = {f"move_{name}" for name in rules.DIRECTIONS}

@@ -1,4 +1,4 @@
-"""A scene holds what the local view shows."""
+"""A scene contains what the local view shows."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_materials_are_the_cells_around_the_player() -> None:
     assert np.array_equal(local, state.materials[28:37, 29:36])
 
 
-def test_beyond_the_edge_of_the_world_there_is_nothing() -> None:
+def test_cells_outside_the_world_are_empty() -> None:
     local = np.array(scene_of(_standing_at(0, 63), GRID).materials).reshape(GRID)
     assert not local[:4].any() and not local[:, 4:].any()
     assert local[4:, :4].all()
 
 
-def test_sprites_are_the_things_in_view_in_order_of_creation() -> None:
+def test_sprites_are_the_things_in_view_in_creation_order() -> None:
     state = first_state()
     x, y = state.position
     near = Thing(COW, x + 4, y - 3, 3, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""A snapshot continues identically; anything else than a sound snapshot is refused with a sentence."""
+"""A restored snapshot continues identically; an invalid one is refused with a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pickle
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,19 +59,6 @@ def test_a_restored_snapshot_continues_identically(env_at: EnvMaker, step: int) 
         assert json.dumps(here[4]["inventory"]) == json.dumps(there[4]["inventory"])
 
 
-def test_a_snapshot_in_the_middle_of_play_continues_identically(env_at: EnvMaker) -> None:
-    env = env_at(130, observe=False)
-    for step in range(60):
-        env.step((step * 5) % 17)
-    other = CrafterEnv(observe=False)
-    other.restore(env.snapshot())
-    assert other.snapshot() == env.snapshot()
-    for step in range(25):
-        env.step((step * 3) % 17)
-        other.step((step * 3) % 17)
-    assert env.state_digest() == other.state_digest()
-
-
 def test_the_next_reset_after_a_restore_is_the_seeds_next_world() -> None:
     env, other = CrafterEnv(area=(16, 16)), CrafterEnv(area=(16, 16))
     env.reset(seed=8, options={"episode": 4})
@@ -91,56 +78,16 @@ def test_every_value_comes_back() -> None:
     assert back.chunks[0] == Chunk(60, 60, ())
 
 
-def _refused(blob: Any, sentence: str, config: EnvConfig = CONFIG) -> None:
-    with pytest.raises(InvalidSnapshot, match=sentence):
-        unpack_snapshot(blob, config)
-
-
-def test_a_corrupt_byte_anywhere_is_noticed() -> None:
-    blob = first_snapshot()
-    for place in [*range(HEADER + 4), *range(HEADER, len(blob), 97), len(blob) - 1]:
-        corrupt = bytearray(blob)
-        corrupt[place] ^= 0x20
-        _refused(bytes(corrupt), r"Take another one|Give what snapshot\(\) returned|Restore it with")
-
-
-@pytest.mark.parametrize("length", [0, 3, 7, 22, 23, 24, 1000])
-def test_a_cut_off_snapshot_is_rejected(length: int) -> None:
-    _refused(first_snapshot()[:length], r"cut off|corrupt|not a snapshot")
-
-
-@pytest.mark.parametrize("blob", [b"", b"{}", pickle.dumps({"seed": 1}), "text", None, 5])
-def test_other_bytes_are_rejected(blob: Any) -> None:
-    _refused(blob, r"Give what snapshot\(\) returned")
-
-
-def test_another_format_is_rejected() -> None:
-    blob = first_snapshot()
-    _refused(blob[:6] + b"\x02" + blob[7:], "has format 2; this program reads format 1")
-
-
-@pytest.mark.parametrize("config", [EnvConfig(area=(32, 64)), EnvConfig(view=(9, 7)), EnvConfig(length=500)])
-def test_a_snapshot_of_another_environment_is_rejected(config: EnvConfig) -> None:
-    _refused(first_snapshot(), "Make an environment with the same area, view and length", config)
-
-
-def test_a_refused_snapshot_leaves_the_environment_as_it_was(env_at: EnvMaker) -> None:
-    env = env_at()
-    env.step(0)
-    before = env.state_digest()
-    with pytest.raises(InvalidSnapshot):
-        env.restore(first_snapshot()[:-1])
-    assert env.state_digest() == before
-    env.step(0)
+def _signed(packed: bytes) -> bytes:
+    """A snapshot with a correct checksum around any content."""
+    return first_snapshot()[:7] + hashlib.blake2b(packed, digest_size=16).digest() + packed
 
 
 def _forged(values: Any, arrays: bytes | None = None) -> bytes:
-    """A snapshot with a right checksum around wrong content."""
     state = first_state()
     text = json.dumps(values).encode()
     rest = state.materials.tobytes() + state.generator.key if arrays is None else arrays
-    packed = zstandard.compress(struct.pack("<I", len(text)) + text + rest)
-    return first_snapshot()[:7] + hashlib.blake2b(packed, digest_size=16).digest() + packed
+    return _signed(zstandard.compress(struct.pack("<I", len(text)) + text + rest))
 
 
 def _values() -> dict[str, Any]:
@@ -149,9 +96,47 @@ def _values() -> dict[str, Any]:
     return json.loads(payload[4 : 4 + length])
 
 
-def test_a_forged_snapshot_of_the_right_values_is_accepted() -> None:
-    """So that the refusals below are for the values and not for the forging."""
-    assert digests(unpack_snapshot(_forged(_values()), CONFIG)) == digests(first_state())
+def _flipped(place: int) -> bytes:
+    corrupt = bytearray(first_snapshot())
+    corrupt[place] ^= 0x20
+    return bytes(corrupt)
+
+
+CORRUPT: dict[str, tuple[Callable[[], Any], str]] = {
+    "empty": (lambda: b"", r"Give what snapshot\(\) returned"),
+    "a pickle": (lambda: pickle.dumps({"seed": 1}), r"Give what snapshot\(\) returned"),
+    "text": (lambda: "text", r"Give what snapshot\(\) returned"),
+    "cut off in the header": (lambda: first_snapshot()[:HEADER], "cut off after 23 bytes"),
+    "cut off in the content": (lambda: first_snapshot()[:1000], "checksum is wrong"),
+    "another byte in the checksum": (lambda: _flipped(8), "checksum is wrong"),
+    "another last byte": (lambda: _flipped(-1), "checksum is wrong"),
+    "another format": (lambda: first_snapshot()[:6] + b"\x02" + first_snapshot()[7:], "has format 2; this .* format 1"),
+    "not compressed": (lambda: _signed(b"{}"), "cannot be unpacked"),
+    "unpacks without end": (lambda: _signed(zstandard.compress(bytes(70 * 2**20))), "larger than any Crafter world"),
+    "no arrays": (lambda: _forged(_values(), b""), "its arrays have another size"),
+    "unknown materials": (lambda: _forged(_values(), bytes(64 * 64 + 2496)), "an unknown material"),
+    "another shape": (lambda: _forged([]), "does not describe a Crafter world"),
+    "another engine": (
+        lambda: _forged({**_values(), "engine": "crafter-9/other"}),
+        "taken with engine 'crafter-9/other'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CORRUPT)
+def test_a_corrupt_snapshot_is_refused_and_the_environment_stays_as_it_was(env_at: EnvMaker, name: str) -> None:
+    blob, sentence = CORRUPT[name]
+    env = env_at()
+    before = env.state_digest()
+    with pytest.raises(InvalidSnapshot, match=sentence):
+        env.restore(blob())
+    assert env.state_digest() == before
+
+
+@pytest.mark.parametrize("config", [EnvConfig(area=(32, 64)), EnvConfig(view=(9, 7)), EnvConfig(length=500)])
+def test_a_snapshot_of_another_environment_is_refused(config: EnvConfig) -> None:
+    with pytest.raises(InvalidSnapshot, match="Make an environment with the same area, view and length"):
+        unpack_snapshot(first_snapshot(), config)
 
 
 WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -159,8 +144,8 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "a missing inventory entry": lambda v: v["player"]["inventory"].pop(),
     "too much in the inventory": lambda v: v["player"]["inventory"].__setitem__(9, 10),
     "text for a number": lambda v: v.update(step="5"),
-    "a truth value for a number": lambda v: v.update(step=True),
-    "a number too large": lambda v: v.update(step=2**80),
+    "a bool for a number": lambda v: v.update(step=True),
+    "a number too large": lambda v: v["things"][1].__setitem__(3, 2**80),
     "not a number": lambda v: v["player"].update(hunger=float("nan")),
     "a generator position out of range": lambda v: v.update(generator_position=625),
     "nothing in the world": lambda v: v.update(things=[], chunks=[]),
@@ -172,54 +157,26 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "a cow that looks somewhere": lambda v: v["things"][1].__setitem__(5, 1),
     "two things in one cell": lambda v: v["things"].__setitem__(2, v["things"][1]),
     "a member that does not exist": lambda v: v["chunks"][0][2].append(999),
-    "a thing in a chunk twice": lambda v: v["chunks"].append(v["chunks"][0]),
-    "a chunk that is none": lambda v: v["chunks"].append([5, 5, []]),
-    "an empty list": lambda v: v.clear(),
+    "a chunk listed twice": lambda v: v["chunks"].append(v["chunks"][0]),
+    "a cell where no chunk begins": lambda v: v["chunks"].append([5, 5, []]),
+    "a thing in no chunk": lambda v: v["chunks"].pop(0),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_inconsistent_values_are_rejected(name: str) -> None:
+def test_inconsistent_values_are_refused(name: str) -> None:
     values = _values()
+    assert digests(unpack_snapshot(_forged(values), CONFIG)) == digests(first_state())
     WRONG[name](values)
-    _refused(_forged(values), "does not describe a Crafter world")
+    with pytest.raises(InvalidSnapshot, match="does not describe a Crafter world"):
+        unpack_snapshot(_forged(values), CONFIG)
 
 
-@pytest.mark.parametrize("values", [[], None, 5, {"engine": []}])
-def test_json_of_another_shape_is_rejected(values: Any) -> None:
-    _refused(_forged(values), "does not describe a Crafter world|taken with engine")
-
-
-def test_wrong_arrays_are_rejected() -> None:
-    _refused(_forged(_values(), b""), "its arrays have another size")
-    _refused(_forged(_values(), bytes(64 * 64 + 2496)), "an unknown material")
-
-
-def test_a_snapshot_of_another_engine_is_rejected() -> None:
-    _refused(_forged({**_values(), "engine": "crafter-9/other"}), "taken with engine 'crafter-9/other'")
-
-
-def test_a_snapshot_that_unpacks_without_end_is_rejected() -> None:
-    bomb = zstandard.compress(bytes(70 * 2**20))
-    blob = first_snapshot()[:7] + hashlib.blake2b(bomb, digest_size=16).digest() + bomb
-    _refused(blob, "larger than any Crafter world")
-
-
-def test_a_snapshot_is_small_and_names_its_environment() -> None:
+def test_a_snapshot_is_small() -> None:
     assert len(first_snapshot()) < 8_000
-    assert _values()["config"] == json.loads(json.dumps(asdict(CONFIG)))
 
 
-def test_a_snapshot_that_is_too_large_is_rejected_before_it_is_unpacked(env_at: EnvMaker) -> None:
-    text = json.dumps({"engine": "x", "things": [[]] * 200_000}).encode()
-    payload = struct.pack("<I", len(text)) + text
-    packed = zstandard.ZstdCompressor().compress(payload)
-    blob = b"CRSNAP\x01" + hashlib.blake2b(packed, digest_size=16).digest() + packed
-    with pytest.raises(InvalidSnapshot, match="larger than any"):
-        env_at().restore(blob)
-
-
-def test_the_last_world_of_a_seed_has_none_after_it() -> None:
+def test_the_last_world_of_a_seed_has_no_next_one() -> None:
     env = CrafterEnv(area=(9, 9), observe=False)
     env.reset(seed=1, options={"episode": 2**31 - 1})
     env.restore(env.snapshot())
@@ -237,7 +194,7 @@ def _walked(env: CrafterEnv, steps: range) -> Iterator[str]:
         yield env.state_digest()
 
 
-def test_from_twenty_points_a_restored_episode_goes_on_for_500_steps_as_it_did() -> None:
+def test_an_episode_restored_at_any_of_twenty_points_continues_identically_for_500_steps() -> None:
     env = CrafterEnv(area=(40, 40), observe=False)
     env.reset(seed=8)
     points, digests, met = {}, [], set()

@@ -1,4 +1,4 @@
-"""A batch of worlds is the same worlds, one by one, in gymnasium's vector API."""
+"""A vector environment plays the same worlds as single environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.env import CrafterEnv, CrafterVectorEnv
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds
 from tests.support.tensors import Tensor
 
-AREA = (24, 24)  # small worlds are made and left quickly
+AREA = (24, 24)  # small worlds are made quickly
 SEEDS: list[int | None] = [3, 11, 5]
 
 
@@ -21,7 +21,7 @@ def _actions(steps: int) -> np.ndarray:
     return np.random.RandomState(0).randint(0, 17, (steps, len(SEEDS)))
 
 
-def test_its_worlds_are_those_of_single_environments() -> None:
+def test_a_batch_plays_the_worlds_of_single_environments() -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA, length=40)
     singles = [CrafterEnv(AREA, length=40) for _ in SEEDS]
     observations, _ = batch.reset(seed=SEEDS)
@@ -45,7 +45,7 @@ def test_its_worlds_are_those_of_single_environments() -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_infos_have_the_form_that_gymnasium_gives_them(mode: str) -> None:
+def test_infos_have_gymnasiums_form(mode: str) -> None:
     ours = CrafterVectorEnv(len(SEEDS), AREA, length=5, autoreset_mode=mode)
     gymnasiums = SyncVectorEnv([lambda: CrafterEnv(AREA, length=5)] * len(SEEDS), autoreset_mode=mode)
     _assert_same(ours.reset(seed=SEEDS)[1], gymnasiums.reset(seed=SEEDS)[1])
@@ -66,7 +66,7 @@ def _assert_same(ours: Any, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.0, "3", True])
-def test_a_number_of_environments_that_cannot_be_is_refused(count: object) -> None:
+def test_an_invalid_number_of_environments_is_refused(count: object) -> None:
     with pytest.raises(InvalidConfig, match="The number of environments"):
         CrafterVectorEnv(count)  # pyright: ignore[reportArgumentType]
 
@@ -90,7 +90,7 @@ BOOLS = [[0, 0, True], np.array([True, False, True]), Tensor([True, False, True]
 
 
 @pytest.mark.parametrize("actions", [*INVALID, *BOOLS], ids=repr)
-def test_actions_that_cannot_be_move_no_world(actions: Any) -> None:
+def test_invalid_actions_are_refused_and_no_world_moves(actions: Any) -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     before = batch.call("state_digest")
@@ -100,7 +100,7 @@ def test_actions_that_cannot_be_move_no_world(actions: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", [[1, -1, 3], [1, 2], 1.5, True, "1", 2**31 - 2, [1, 2, None, 4]])
-def test_seeds_that_cannot_be_reset_no_world(seed: Any) -> None:
+def test_invalid_seeds_are_refused_and_no_world_is_reset(seed: Any) -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     before = batch.call("state_digest")
@@ -109,14 +109,14 @@ def test_seeds_that_cannot_be_reset_no_world(seed: Any) -> None:
     assert batch.call("state_digest") == before
 
 
-def test_a_numpy_number_is_the_first_of_the_seeds() -> None:
+def test_a_single_seed_is_counted_up() -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     first, _ = batch.reset(seed=np.int64(3))
     again, _ = batch.reset(seed=[3, 4, 5])
     assert np.array_equal(first, again)
 
 
-def test_a_reset_mask_stays_in_the_options_and_is_obeyed() -> None:
+def test_a_reset_mask_resets_only_the_chosen_worlds() -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     before = batch.call("state_digest")
@@ -130,7 +130,7 @@ def test_a_reset_mask_stays_in_the_options_and_is_obeyed() -> None:
             batch.reset(options={"reset_mask": mask})
 
 
-def test_an_unknown_autoreset_mode_is_refused_with_those_there_are() -> None:
+def test_an_unknown_autoreset_mode_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidConfig, match="SameStep"):
         CrafterVectorEnv(2, AREA, autoreset_mode="same_step")
 
@@ -148,7 +148,7 @@ def test_invalid_max_episode_steps_are_refused(most: Any) -> None:
         CrafterVectorEnv(2, AREA, max_episode_steps=most)
 
 
-def test_it_renders_in_the_mode_that_it_is_given() -> None:
+def test_a_batch_renders() -> None:
     batch = CrafterVectorEnv(2, AREA, render_mode="rgb_array")
     batch.reset(seed=3)
     assert batch.render_mode == "rgb_array"
@@ -159,7 +159,7 @@ def test_it_renders_in_the_mode_that_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_pickled_batch_continues_exactly_also_between_an_end_and_its_reset(mode: str) -> None:
+def test_a_pickled_batch_continues_exactly_even_before_an_automatic_reset(mode: str) -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA, length=5, autoreset_mode=mode)
     batch.reset(seed=SEEDS)
     batch.action_space.seed(1)
@@ -181,7 +181,7 @@ def test_a_batch_can_be_pickled_before_its_first_reset() -> None:
     assert np.array_equal(copied.reset(seed=3)[0], batch.reset(seed=3)[0])
 
 
-def test_masks_of_infos_are_apart() -> None:
+def test_the_masks_of_infos_do_not_share_memory() -> None:
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     _, infos = batch.reset(seed=SEEDS)
     infos["inventory"]["_health"][0] = False

@@ -1,7 +1,7 @@
 """The installed `crafter` with ordered chunks: what the engine must be equal to.
 
-Everything is upstream's own code but for two things: chunks keep the order in which things entered them, and the state
-can be read as a `WorldState`. It is the one file that knows how upstream keeps its state, hence its private names.
+Everything is upstream's own code except that chunks keep the order in which things entered them, and that the state can
+be read as a `WorldState`. Only this file knows how upstream holds its state, hence the private names.
 
     walked = walk_both(config, seed=1, actions=actions)     # raises AssertionError where the two differ
 """
@@ -49,17 +49,15 @@ _KINDS: dict[type[objects.Object], tuple[int, str | None]] = {
 
 
 class Members:
-    """The things of one chunk, in order of their entering: upstream's set, made ordered."""
+    """The things of one chunk in the order in which they entered: upstream's set, made ordered."""
 
     def __init__(self) -> None:
         self._things: dict[objects.Object, None] = {}
 
     def add(self, thing: objects.Object) -> None:
-        """Put `thing` last."""
         self._things[thing] = None
 
     def remove(self, thing: objects.Object) -> None:
-        """Take `thing` out. Raises KeyError where it is not in."""
         del self._things[thing]
 
     def __iter__(self) -> Iterator[objects.Object]:
@@ -67,10 +65,10 @@ class Members:
 
 
 class OrderedWorld(engine.World):
-    """Upstream's world, whose chunks keep the order in which things entered them.
+    """Upstream's world with ordered chunks.
 
-    Upstream's are sets of objects that hash by their address, and balancing picks from them by number: the same seed
-    and actions would give another course in every process.
+    Upstream's chunks are sets of objects that hash by memory address, and balancing picks from them by number: the same
+    seed and actions would give another trajectory in every process.
     """
 
     _chunks: defaultdict[engine.Chunk, Members]
@@ -97,9 +95,9 @@ class OrderedWorld(engine.World):
 
 
 class OrderedUpstream(crafter.Env):
-    """One world after another of a seed.
+    """The worlds of a seed, one after another; the same methods as `Simulation`.
 
-    `draws_picture=False` spends the same random draws without drawing; the course is the same.
+    `draws_picture=False` spends the same random draws without drawing, so the trajectory is the same.
     """
 
     _world: OrderedWorld
@@ -133,33 +131,13 @@ class OrderedUpstream(crafter.Env):
 
     @property
     def is_dead(self) -> bool:
-        """True where the player has no health left."""
         return self._player.health <= 0
 
     @property
     def step_count(self) -> int:
-        """Steps taken since `start`."""
         return self._step
 
-    def inventory(self) -> dict[str, int]:
-        """A copy of what the player carries."""
-        return self._player.inventory.copy()
-
-    def achievement_counts(self) -> dict[str, int]:
-        """A copy of how often the player did what."""
-        return self._player.achievements.copy()
-
-    def position(self) -> tuple[int, int]:
-        """Where the player stands, (x, y)."""
-        x, y = self._player.pos.tolist()
-        return x, y
-
-    def semantic(self) -> NDArray[np.uint8]:
-        """A new uint8 (width, height) map of materials and things, indexed [x][y]."""
-        return self._sem_view()
-
     def state(self) -> WorldState:
-        """All that decides how the episode goes on."""
         things = self._world.objects
         ranks = {thing: rank for rank, thing in enumerate(things)}
         player = self._player
@@ -221,7 +199,7 @@ def _as_values(thing: objects.Object) -> Thing:
 
 @dataclass(slots=True)
 class Walked:
-    """What a comparison has gone through, so that one can see that it has met what it is about."""
+    """What a comparison has covered, to check that it met the situations that it is about."""
 
     episodes: int = 0
     steps: int = 0
@@ -233,19 +211,18 @@ class Walked:
     achievements: Counter[str] = field(default_factory=Counter)  # in how many episodes each was unlocked
 
     def add(self, other: Walked) -> None:
-        """Count `other` in."""
         for part in fields(self):
             mine, theirs = getattr(self, part.name), getattr(other, part.name)
             setattr(self, part.name, mine + theirs)
 
 
 def walk_both(
-    config: EnvConfig, seed: int, actions: Iterable[int], *, draws_picture: bool = True, most_steps: int | None = None
+    config: EnvConfig, seed: int, actions: Iterable[int], *, draws_picture: bool = True, max_steps: int | None = None
 ) -> Walked:
     """Give upstream and the engine the same actions and compare everything after each.
 
-    At a death, and after `most_steps` in a world, both go on in the seed's next world. Raises AssertionError that says
-    where they first differ.
+    After a death, and after `max_steps` in a world, both continue in the seed's next world. Raises AssertionError,
+    naming the first difference.
     """
     theirs, ours = OrderedUpstream(config, draws_picture=draws_picture), Simulation(config, draws_picture=draws_picture)
     walked = Walked(episodes=1)
@@ -259,7 +236,7 @@ def walk_both(
         _expect(theirs.is_dead == ours.is_dead, f"{where}: death")
         _compare(theirs, ours, their_picture, our_picture, where)
         _count(walked, theirs)
-        if theirs.is_dead or theirs.step_count == most_steps:
+        if theirs.is_dead or theirs.step_count == max_steps:
             walked.deaths += theirs.is_dead
             _count_achievements(walked, theirs)
             walked.episodes += 1
@@ -282,10 +259,8 @@ def _compare(
         if part.name != "materials":
             _expect(our_value == their_value, f"{where}: {part.name} is {our_value}, upstream {their_value}")
     _expect(np.array_equal(our_state.materials, their_state.materials), f"{where}: materials")
-    _expect(np.array_equal(ours.semantic(), theirs.semantic()), f"{where}: semantic map")
-    _expect(ours.position() == theirs.position(), f"{where}: position")
-    _expect(list(ours.inventory().items()) == list(theirs.inventory().items()), f"{where}: inventory")
-    _expect(ours.achievement_counts() == theirs.achievement_counts(), f"{where}: achievements")
+    _expect(np.array_equal(ours.world.semantics(), theirs._sem_view()), f"{where}: semantic map")
+    _expect(list(ours.player.carried()) == list(theirs._player.inventory), f"{where}: order of the inventory")
     if their_picture is None or our_picture is None:
         _expect(their_picture is our_picture, f"{where}: one has a picture")
     else:
@@ -293,7 +268,7 @@ def _compare(
 
 
 def _expect(is_so: bool, otherwise: str) -> None:
-    """Not an assert: `python -O` must not make a comparison that compares nothing."""
+    """Not an assert statement: with `python -O` that would compare nothing."""
     if not is_so:
         raise AssertionError(otherwise)
 
@@ -308,4 +283,4 @@ def _count(walked: Walked, theirs: OrderedUpstream) -> None:
 
 
 def _count_achievements(walked: Walked, theirs: OrderedUpstream) -> None:
-    walked.achievements.update(name for name, count in theirs.achievement_counts().items() if count)
+    walked.achievements.update(name for name, count in theirs._player.achievements.items() if count)

@@ -19,8 +19,7 @@ from core.analysis.audit.crafter import (
     zombies_wanted,
 )
 from core.env import CrafterEnv
-from core.env.balance import EVERY as ENGINE_BALANCE_EVERY
-from core.env.balance import balance
+from core.env.balance import INTERVAL, balance
 from core.env.generator import WorldRandom
 from core.env.objects import Plant
 from core.env.player import Player
@@ -83,7 +82,7 @@ def test_hunger_and_thirst_come_as_fast_as_in_the_engine(env: CrafterEnv):
 
 
 def test_chunks_and_their_balance_are_the_engines():
-    assert (BALANCE_EVERY, CHUNK) == (ENGINE_BALANCE_EVERY, CHUNK_SIZE)
+    assert (BALANCE_EVERY, CHUNK) == (INTERVAL, CHUNK_SIZE)
     assert chunks_with(144) == 25 and chunks_with(30) == 35
 
 
@@ -106,7 +105,7 @@ def one_chunk(ground: str, cells: int, random: WorldRandom, daylight: float) -> 
     world.daylight = daylight
     player = Player(world, 3 * width - 1, height - 1)
     world.add(player)
-    world.hold(0, 0, [])
+    world.restore_chunk(0, 0, [])
     return world, player
 
 
