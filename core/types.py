@@ -572,16 +572,6 @@ class Decision:
         """The actions that were executed."""
         return tuple(step.action for step in self.steps)
 
-    @property
-    def ach_delta(self) -> int:
-        """Number of achievements unlocked."""
-        return len(self.unlocked)
-
-    @property
-    def unique_delta(self) -> int:
-        """Number of achievements unlocked for the first time in the episode."""
-        return len(self.unique_unlocked)
-
 
 # --------------------------------------------------------------------------------------- episodes and runs
 

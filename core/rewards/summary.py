@@ -58,7 +58,7 @@ def reward_summary(config: RewardConfig, decisions: Sequence[Decision]) -> Rewar
         indicator_sum=sum(decision.reward.indicator for decision in decisions),
         reward_sum=math.fsum(decision.reward.total for decision in decisions),
         resource_reward=math.fsum(decision.reward.resource_reward for decision in decisions),
-        new_achievements_total=sum(decision.ach_delta for decision in decisions),
+        new_achievements_total=sum(len(decision.unlocked) for decision in decisions),
         mode=config.mode,
         strategy=config.strategy,
         effective_lambda=config.effective_lambda,

@@ -1,4 +1,4 @@
-"""A data folder of its own for each test, and no worker left behind."""
+"""Each test has a data folder of its own and leaves no worker running."""
 
 from __future__ import annotations
 

@@ -10,17 +10,17 @@ from dataclasses import replace
 import pytest
 
 from core import jobs
-from core.errors import DuplicateId, JobError, UnknownEpisode
+from core.errors import DuplicateId, JobError
 from core.settings import Settings, worker_environment
 from core.slots import Slot, SlotRecord, SlotState, known_slot_paths, slot_paths
 from core.store import EpisodeFilter, TraceStore
-from core.types import EpisodeStatus, StopReason
+from core.types import EpisodeStatus, OnDone, StopReason
 from tests.support import ROOT
 from tests.support.launches import (
     endless,
     none_left,
+    play_queue,
     process_on,
-    restless,
     run_of,
     short,
     wait_for,
@@ -72,7 +72,7 @@ def test_workers_start_only_as_needed_up_to_max_workers(store: TraceStore, setti
     assert jobs.ensure_workers(store, settings) == 0
     store.runs.create(run_of(endless(4)))
     assert jobs.ensure_workers(store, settings) == 1
-    assert jobs.ensure_workers(store, settings) == 0, "the one on its way will take it"
+    assert jobs.ensure_workers(store, settings) == 0, "the worker that is starting will take it"
     store.runs.create(run_of(endless(5), endless(6)))
     assert jobs.ensure_workers(store, settings) == 1
     wait_for("two running episodes", lambda: running(store) == 2)
@@ -94,55 +94,37 @@ def test_workers_survive_their_parent_and_two_launchers_share_the_slots(store: T
     assert len(known_slot_paths(settings)) <= settings.max_workers
 
 
-def test_stopping_one_episode_does_not_stop_the_others(store: TraceStore, settings: Settings):
-    run = run_of(endless(4), endless(5))
+def test_an_episode_or_a_whole_run_can_be_stopped_and_no_process_is_left(store: TraceStore, settings: Settings):
+    run = run_of(*(endless(seed) for seed in (4, 5, 6, 7)))
     jobs.launch(store, settings, run)
-    first, second = (wait_until_moving(store, episode.id) for episode in run.episodes)
+    first, second = (wait_until_moving(store, episode.id) for episode in run.episodes[:2])
+    workers = [process_on(settings, episode.id) for episode in (first, second)]
+    assert len(set(workers)) == 2
     assert jobs.stop(store, episode_id=first.id) == 1
     wait_for("its end", lambda: store.episodes.get(first.id).status is EpisodeStatus.ABORTED)
     assert store.episodes.load(first.id).length > 0
     assert store.episodes.get(second.id).status is EpisodeStatus.RUNNING
-
-
-def test_stopping_a_run_aborts_queued_episodes_at_once_and_running_ones_soon(store: TraceStore, settings: Settings):
-    run = run_of(*(endless(seed) for seed in (4, 5, 6, 7)))
-    jobs.launch(store, settings, run)
-    wait_for("two running episodes", lambda: running(store) == 2)
-    assert jobs.stop(store, run_id=run.id) == 4
+    assert jobs.stop(store, run_id=run.id) == 3
     assert store.episodes.totals().queued == 0
     assert {episode.status for episode in wait_until_over(store, run.id)} == {EpisodeStatus.ABORTED}
-
-
-def test_stopping_an_unknown_episode_is_an_error(store: TraceStore):
-    with pytest.raises(UnknownEpisode):
-        jobs.stop(store, episode_id="0" * 32)
-
-
-def test_further_worlds_belong_to_the_run_and_are_played_by_the_same_worker(store: TraceStore, settings: Settings):
-    run = run_of(restless())
-    jobs.launch(store, settings, run)
-    wait_for("a third world", lambda: len(store.runs.episodes(run.id).rows) >= 3)
-    jobs.stop(store, run_id=run.id)
-    episodes = wait_until_over(store, run.id)
-    assert [e.world_episode for e in episodes] == list(range(1, len(episodes) + 1))
-    assert {e.stop_reason for e in episodes[:-1]} == {StopReason.TERMINATED}
-    assert episodes[-1].stop_reason in (StopReason.ABORTED, StopReason.TERMINATED)
-
-
-def test_ended_workers_leave_no_zombie(store: TraceStore, settings: Settings):
-    run = run_of(endless(4), endless(5))
-    jobs.launch(store, settings, run)
-    workers = [process_on(settings, episode.id) for episode in run.episodes]
-    assert len(set(workers)) == 2
-    jobs.stop(store, run_id=run.id)
-    wait_until_over(store, run.id)
     wait_for("both processes to be gone", lambda: none_left(workers))
+
+
+def test_further_worlds_are_added_to_the_run(store: TraceStore, settings: Settings):
+    spec = short(42, steps=50)
+    run = run_of(replace(spec, env=replace(spec.env, length=20), on_done=OnDone.RESET))
+    store.runs.create(run)
+    assert play_queue(store, settings) == 1
+    episodes = store.runs.episodes(run.id).rows
+    assert [(e.world_episode, e.n_steps) for e in episodes] == [(1, 20), (2, 20), (3, 10)]
+    assert [e.stop_reason for e in episodes] == [StopReason.TRUNCATED, StopReason.TRUNCATED, StopReason.MAX_STEPS]
 
 
 def test_an_episode_that_fails_to_start_does_not_block_the_queue(store: TraceStore, settings: Settings):
     run = run_of(short(1, "no_such_policy"), short(2))
-    jobs.launch(store, replace(settings, max_workers=1), run)
-    broken, fine = wait_until_over(store, run.id)
+    store.runs.create(run)
+    assert play_queue(store, settings) == 2
+    broken, fine = store.runs.episodes(run.id).rows
     assert broken.status is EpisodeStatus.INTERRUPTED
     assert broken.error is not None
     assert "InvalidConfig" in broken.error.detail
@@ -157,9 +139,6 @@ def test_a_slot_pauses_after_its_worker_failed(store: TraceStore, settings: Sett
     assert jobs.troubles(one) == (
         f"A worker (process 7) failed: The disk is full. See its log: {settings.log_dir / 'worker-slot-0.log'}.",
     )
-    write(one, SlotRecord(SlotState.FAILED, "process 7", time.time() - 60, detail="The disk is full."))
-    assert jobs.ensure_workers(store, one) == 1
-    assert jobs.troubles(one) == ()
 
 
 def test_a_worker_that_died_at_start_is_reported(settings: Settings):
@@ -168,29 +147,26 @@ def test_a_worker_that_died_at_start_is_reported(settings: Settings):
         f"A worker ended before it started work. See its log: {settings.log_dir / 'worker-slot-0.log'}.",
     )
     with held(settings):
-        assert jobs.troubles(settings) == (), "it is on its way"
+        assert jobs.troubles(settings) == (), "a worker is starting"
 
 
-def test_an_unwritable_log_folder_is_reported_and_the_run_stays_queued(store: TraceStore, settings: Settings):
+def test_a_sweep_starts_the_workers_that_could_not_be_started_before_and_rotates_a_long_log(
+    store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
     settings.log_dir.write_text("a file where a folder should be")
     run = run_of(short())
     with pytest.raises(JobError, match="stays queued"):
         jobs.launch(store, settings, run)
     assert store.episodes.totals().queued == 1
     settings.log_dir.unlink()
+    settings.log_dir.mkdir()
+    log = settings.log_dir / "worker-slot-0.log"
+    log.write_text("an old log\n")
+    monkeypatch.setattr(jobs, "LOG_BYTES", 10)
     jobs.sweep(store, settings)
     wait_until_over(store, run.id)
-
-
-def test_a_long_log_is_rotated(store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(jobs, "LOG_BYTES", 10)
-    settings.log_dir.mkdir()
-    (settings.log_dir / "worker-slot-0.log").write_text("from long ago\n")
-    run = run_of(short())
-    jobs.launch(store, settings, run)
-    wait_until_over(store, run.id)
-    assert (settings.log_dir / "worker-slot-0.log.1").read_text() == "from long ago\n"
-    assert run.episodes[0].id in (settings.log_dir / "worker-slot-0.log").read_text()
+    assert log.with_suffix(".log.1").read_text() == "an old log\n"
+    assert run.episodes[0].id in log.read_text()
 
 
 def held(settings: Settings) -> Slot:

@@ -1,4 +1,4 @@
-"""Workers killed at random moments: what they committed stays, the database is sound, each end has a reason.
+"""Workers killed at random moments lose nothing that they committed.
 
 tests/store/test_kill.py kills the store alone, fifty times.
 """
@@ -24,10 +24,10 @@ from core.types import EpisodeStatus
 from tests.support import ROOT
 from tests.support.launches import SMALL_WORLD, endless, run_of, wait_for, wait_until_over
 
-KILLS = 8
+KILLS = 6
 
-# Real workers without the second that each would need for its imports: forked from a process that has done them.
-FORK_ONE_FOR_EACH_LINE = """
+# Real workers, forked from a process that has done the imports, which take each new process a second.
+FORK_ONE_PER_LINE = """
 import os, sys
 from core import worker
 
@@ -42,7 +42,7 @@ for line in sys.stdin:
 
 @contextmanager
 def forking(settings: Settings) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", FORK_ONE_FOR_EACH_LINE]
+    command = [sys.executable, "-c", FORK_ONE_PER_LINE]
     environment = worker_environment(settings)
     with subprocess.Popen(
         command,
@@ -64,7 +64,7 @@ def next_worker(parent: subprocess.Popen[str]) -> int:
 
 
 def running(store: TraceStore) -> dict[str, int]:
-    """How many decisions of each running episode are committed."""
+    """The number of committed decisions of each running episode."""
     rows = store.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.RUNNING,))).rows
     return {row.id: row.n_decisions for row in rows}
 
@@ -88,7 +88,7 @@ def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: 
     with forking(one) as parent:
         for kill in range(KILLS):
             process = next_worker(parent)
-            if kill % 4:  # the others are killed while they start, claim or have just begun
+            if kill % 3:  # the others are killed while they start, claim or begin
                 wait_for("an episode at play", lambda process=process: is_playing(store, one, process))
                 at_play += 1
             time.sleep(moments.uniform(0, 0.1))

@@ -1,4 +1,4 @@
-"""Episodes of a language model in real workers, on a server on loopback: played, stopped, paid for, kept secret."""
+"""Episodes of a language model on a server on loopback: played, stopped, limited by a budget, and without the key."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from core.types import (
     Run,
     StopReason,
 )
-from tests.support.launches import wait_for, wait_until_over
-from tests.support.model.server import ModelServer, Reply, calls, dribbles, holds, says
+from tests.support.launches import play_queue, wait_for, wait_until_over
+from tests.support.model.server import ModelServer, Reply, calls, holds, says
 from tests.support.model.strict import Gpt5, strict_server
 
-KEY = "sk-9dZq83hT5vKp21xWmBJ7"  # no word in it, as six characters of one may stand anywhere
+KEY = "sk-9dZq83hT5vKp21xWmBJ7"  # contains no word whose six letters could occur anywhere
 KEY_NAME = "A_MODELS_KEY"
 OPEN = Budget()
 
@@ -43,11 +43,11 @@ def run_on(
     server: ModelServer, *, seeds: Sequence[int] = (1,), decisions: int = 3, budget: Budget = OPEN, **params: Any
 ) -> Run:
     os.environ["CRAFTSCOPE_KEYS"] = f"{KEY_NAME}={server.host}"
-    told = LlmParams(base_url=server.url, model="tiny-model", key_name=KEY_NAME, http_retries=0, **params)
+    params_ = LlmParams(base_url=server.url, model="tiny-model", key_name=KEY_NAME, http_retries=0, **params)
     plan = LaunchPlan(
         seeds=tuple(seeds),
         episodes_per_seed=1,
-        policy=PolicySpec("llm", asdict(told)),
+        policy=PolicySpec("llm", asdict(params_)),
         reward=RewardConfig(),
         limits=Limits(max_steps=50, max_decisions=decisions),
         env=EnvConfig(area=(24, 24)),
@@ -91,33 +91,39 @@ def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore,
 def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceStore, settings: Settings) -> None:
     with strict_server(Gpt5()) as server:
         run = run_on(server, seeds=(1, 2), decisions=2)
-        summaries = played(store, replace(settings, max_workers=1), run)
+        store.runs.create(run)
+        play_queue(store, settings)
         assert len(server.requests) == 1 + 4
-    for summary in summaries:
+    for summary in store.runs.episodes(run.id).rows:
         for decision in store.episodes.load(summary.id).decisions:
             assert decision.model_call is not None
             assert [field.sent_as for field in decision.model_call.left_out] == ["max_completion_tokens"]
 
 
-def test_an_episode_is_over_while_the_server_still_holds_the_answer_back(store: TraceStore, settings: Settings) -> None:
-    let_go, answered = threading.Event(), threading.Event()
+def test_a_stop_does_not_wait_for_the_server_and_the_key_is_in_no_process_arguments(
+    store: TraceStore, settings: Settings
+) -> None:
+    release, answered = threading.Event(), threading.Event()
 
     def late(handler: BaseHTTPRequestHandler) -> None:
         answered.set()
         says(calls("noop"))(handler)
 
-    with ModelServer([says(calls("noop")), holds(let_go, late)]) as server:
+    with ModelServer([says(calls("noop")), holds(release, late)]) as server:
         run = run_on(server)
         jobs.launch(store, settings, run)
-        wait_for("the second question", lambda: len(server.requests) == 2)
+        wait_for("the second request", lambda: len(server.requests) == 2)
+        arguments = [_read(path) for path in Path("/proc").glob("[0-9]*/cmdline")]
         jobs.stop(store, run_id=run.id)
         (summary,) = wait_until_over(store, run.id)
-        assert not answered.is_set()  # the server has not even begun to
-        let_go.set()
+        assert not answered.is_set()
+        release.set()
     assert summary.status is EpisodeStatus.ABORTED and summary.stop_reason is StopReason.ABORTED
     assert summary.n_decisions == 2 and len(server.requests) == 2
-    given_up = store.episodes.decision(summary.id, 1).model_call
-    assert given_up is not None and given_up.error_kind == "stopped"
+    stopped = store.episodes.decision(summary.id, 1).model_call
+    assert stopped is not None and stopped.error_kind == "stopped"
+    assert any("core.worker" in line for line in arguments)
+    _assert_clean("".join(arguments))
 
 
 def test_a_budget_of_calls_ends_the_whole_run(store: TraceStore, settings: Settings) -> None:
@@ -134,7 +140,9 @@ def test_without_its_key_an_episode_fails_with_the_name_of_the_variable(
 ) -> None:
     monkeypatch.delenv(KEY_NAME)
     with ModelServer([says(calls("noop"))]) as server:
-        (summary,) = played(store, settings, run_on(server))
+        store.runs.create(run := run_on(server))
+        play_queue(store, settings)
+    (summary,) = store.runs.episodes(run.id).rows
     assert summary.status is EpisodeStatus.FAILED and summary.error is not None
     assert summary.error.kind == "auth" and KEY_NAME in summary.error.detail
     assert server.requests == []
@@ -150,33 +158,20 @@ FAULTS: list[Reply] = [
 ]
 
 
-@pytest.mark.parametrize("reply", FAULTS, ids=["401", "403", "html", "no choices", "prose", "model name"])
-def test_no_piece_of_a_key_is_kept_anywhere_however_a_call_fails(
-    store: TraceStore, settings: Settings, reply: Reply
+def test_no_piece_of_a_key_that_a_server_echoes_is_stored_logged_or_exported(
+    store: TraceStore, settings: Settings
 ) -> None:
-    with ModelServer([reply]) as server:
-        (summary,) = played(store, settings, run_on(server, decisions=1))
-        assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
-    episode = store.episodes.load(summary.id)
-    kept = repr(episode) + repr(summary) + episode_json(store, summary.id).decode()
-    for path in settings.data_dir.rglob("*"):
-        if path.is_file() and "craftscope.db" not in path.name:
-            kept += path.read_text(errors="replace")
-    _assert_clean(kept)
+    with ModelServer(FAULTS) as server:
+        run = run_on(server, seeds=range(len(FAULTS)), decisions=1)
+        summaries = played(store, replace(settings, max_workers=1), run)
+        assert [headers["authorization"] for _, headers, _ in server.requests] == [f"Bearer {KEY}"] * len(FAULTS)
+    for summary in summaries:
+        episode = store.episodes.load(summary.id)
+        _assert_clean(repr(episode) + repr(summary) + episode_json(store, summary.id).decode())
     store.close()  # only then may its files be read as plain ones
-    _assert_clean("".join(path.read_bytes().decode("latin-1") for path in settings.data_dir.glob("craftscope.db*")))
-
-
-def test_a_key_is_in_no_process_arguments(store: TraceStore, settings: Settings) -> None:
-    with ModelServer([dribbles(60)]) as server:
-        run = run_on(server)
-        jobs.launch(store, settings, run)
-        wait_for("the question", lambda: len(server.requests) == 1)
-        arguments = [_read(path) for path in Path("/proc").glob("[0-9]*/cmdline")]
-        jobs.stop(store, run_id=run.id)
-        wait_until_over(store, run.id)
-    assert any("core.worker" in line for line in arguments)
-    _assert_clean("".join(arguments))
+    for path in settings.data_dir.rglob("*"):
+        if path.is_file():
+            _assert_clean(path.read_bytes().decode("latin-1"))
 
 
 def _assert_clean(text: str) -> None:
@@ -187,5 +182,5 @@ def _assert_clean(text: str) -> None:
 def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode("latin-1")
-    except OSError:  # a process that has ended since
+    except OSError:  # the process has ended
         return ""

@@ -1,4 +1,4 @@
-"""A slot belongs to one living process, and its record outlives the process that wrote it."""
+"""One process holds a slot; the slot's record outlives it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.slots import (
     read_record,
 )
 
-HOLD_IT_UNTIL_KILLED = "import time; time.sleep(600)"
+SLEEP = "import time; time.sleep(600)"
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def test_settings_allow_as_many_slots_as_workers(tmp_path: Path):
 def test_a_slot_handed_to_a_process_is_held_until_that_process_is_killed(path: Path):
     with take(path) as slot:
         slot.write(SlotRecord(SlotState.WORKING, "a worker", episode_id="abc"))
-        child = subprocess.Popen([sys.executable, "-c", HOLD_IT_UNTIL_KILLED], pass_fds=(slot.descriptor,))
+        child = subprocess.Popen([sys.executable, "-c", SLEEP], pass_fds=(slot.descriptor,))
     try:
-        assert Slot.take(path) is None, "the starter closed its own copy, the child holds the slot still"
+        assert Slot.take(path) is None, "the starter closed its own copy, but the child holds the slot"
     finally:
         child.kill()
         child.wait()

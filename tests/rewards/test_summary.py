@@ -25,7 +25,7 @@ def episode() -> Episode:
 def test_sums_are_those_of_the_decisions(episode: Episode):
     summary = reward_summary(episode.spec.reward, episode.decisions)
     assert summary.reward_sum == pytest.approx(episode.shaped_return)
-    assert summary.indicator_sum == sum(d.reward.base > 0 or d.ach_delta > 0 for d in episode.decisions) > 0
+    assert summary.indicator_sum == sum(d.reward.base > 0 or d.unlocked != () for d in episode.decisions) > 0
     assert summary.resource_reward < summary.reward_sum
     assert summary.new_achievements_total == summary.unique_achievements_total == len(episode.unlock_steps) > 0
 

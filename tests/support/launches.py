@@ -1,22 +1,23 @@
-"""What the tests of jobs share: runs that end soon, runs that never end, and waiting with an end."""
+"""Runs that end soon, runs that never end, and ways to wait for them."""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from core.settings import Settings
-from core.slots import Slot, known_slot_paths, read_record
+from core.slots import Slot, free_slots, known_slot_paths, read_record
 from core.store import EpisodeSummary, TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, Run
+from core.worker import Heartbeat, work
 
 PATIENCE_S = 60.0
 FOREVER = Limits(max_steps=10**8, max_decisions=10**8, max_ops=10**9, max_time_s=10**6)
@@ -28,41 +29,40 @@ Found = TypeVar("Found")
 
 
 def short(seed: int = 42, policy: str = "random", steps: int = 12) -> EpisodeSpec:
-    """An episode of some steps."""
     limits = Limits(max_steps=steps, max_decisions=steps)
     return EpisodeSpec(seed, PolicySpec(policy), policy_seed=seed, env=SMALL_WORLD, limits=limits)
 
 
 def endless(seed: int = LIVES_LONG[0]) -> EpisodeSpec:
-    """An episode that goes on for long, and then in the seed's next world, until somebody ends it."""
+    """An episode that never ends by itself: after a death it continues in the seed's next world."""
     return EpisodeSpec(
         seed, PolicySpec("scripted"), policy_seed=seed, env=MEDIUM_WORLD, limits=FOREVER, on_done=OnDone.RESET
     )
 
 
-def restless(seed: int = 42) -> EpisodeSpec:
-    """Endless too, with a player who soon dies in each world."""
-    return replace(endless(seed), policy=PolicySpec("random"), env=SMALL_WORLD)
-
-
 def run_of(*specs: EpisodeSpec) -> Run:
-    """A run of these episodes in this order."""
     episodes = tuple(QueuedEpisode(uuid.uuid4().hex, spec, index) for index, spec in enumerate(specs))
     return Run(uuid.uuid4().hex, datetime.now(UTC), episodes)
 
 
+def play_queue(store: TraceStore, settings: Settings) -> int:
+    """Play the queued episodes as a worker does, in this process. Returns how many were played."""
+    with next(free_slots(settings)) as slot:
+        return work(store, slot, Heartbeat(settings), threading.Event())
+
+
 def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
-    """Look until something is there, and give it back; fails where it never comes."""
+    """What `look` finds, as soon as it finds something. Fails after `PATIENCE_S`."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if found := look():
             return found
         time.sleep(0.02)
-    raise AssertionError(f"Waited {PATIENCE_S:g} s in vain for {what}.")
+    raise AssertionError(f"Waited {PATIENCE_S:g} s for {what}.")
 
 
 def wait_until_over(store: TraceStore, run_id: str) -> tuple[EpisodeSummary, ...]:
-    """The run's episodes, once every one of them has ended."""
+    """The run's episodes, once all of them are over."""
 
     def over() -> tuple[EpisodeSummary, ...] | None:
         episodes = store.runs.episodes(run_id).rows
@@ -92,7 +92,7 @@ def process_on(settings: Settings, episode_id: str) -> int:
 
 
 def none_left(process_ids: Iterable[int]) -> bool:
-    """True where no process of these is there any more, not even as a zombie of this one."""
+    """Whether all of these processes are gone, as zombies too."""
     for process_id in process_ids:
         try:
             os.kill(process_id, 0)
@@ -110,7 +110,7 @@ def is_free(slot_path: Path) -> bool:
 
 
 def kill_workers(settings: Settings) -> None:
-    """Kill the workers of a data folder, which else play on beside the tests that follow."""
+    """Kill the workers of a data folder, which would otherwise run beside the tests that follow."""
     for path in known_slot_paths(settings):
         while not is_free(path):
             worker = read_record(path).worker
