@@ -76,7 +76,8 @@ class Recorder(Protocol):
     def record(self, decision: Decision) -> None:
         """The decision is stored when this returns."""
 
-    def finish(self, outcome: Outcome) -> None: ...
+    def finish(self, outcome: Outcome) -> None:
+        """Called once, after the last decision."""
 
 
 class NoRecorder(Recorder):

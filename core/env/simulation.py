@@ -138,7 +138,7 @@ class Simulation:
         random.set(state.generator)
         self.world = World(state.materials, random, self._margin)
         self.world.daylight = daylight_at(state.step)
-        self.player = self.player_of(state)
+        self.player = self._player_of(state)
         things: list[Thing] = [self.player, *(self._thing_of(values) for values in state.things[1:])]
         for thing in things:
             self.world.restore_thing(thing)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -26,10 +25,8 @@ from core.analysis.statistics import (
     unlock_curve,
 )
 from core.env.rules import ACHIEVEMENTS
-from core.facts import EpisodeFacts
-from core.types import RewardComponent, RewardConfig
+from core.types import RewardConfig
 from pages.components.charts.component_colours import component_colour
-from pages.components.lab.policies import numbers
 from pages.components.lab.policies.charts import component_bars, dots_by_group, scores, success_rates
 from pages.components.lab.policies.policies_text import (
     correlation_sentence,
@@ -91,16 +88,6 @@ def test_marks_at_zero_are_not_cut(summaries: dict[str, Summary]):
     places = policy_places(summaries)
     for figure in (scores(summaries, places, (), "light"), success_rates(summaries, places, (), "light")):
         assert all(trace.cliponaxis is False for trace in traces(figure) if trace.mode == "markers")
-
-
-def test_lambda_is_one_if_components_cancel_out():
-    def facts(*values: float) -> EpisodeFacts:
-        parts = [RewardComponent("inventory", f"thing {at}", 1, value, value) for at, value in enumerate(values)]
-        return cast(EpisodeFacts, SimpleNamespace(components=parts))
-
-    assert 0.1 + 0.2 - 0.3 != 0.0
-    assert numbers._scale(played(shaped_return=2e-16), facts(0.1, 0.2, -0.3), {}) == 1.0
-    assert numbers._scale(played(shaped_return=0.4), facts(0.3, -0.1), {}) == pytest.approx(2.0)
 
 
 def test_achievements_are_sorted_by_success_rate(summaries: dict[str, Summary]):
