@@ -44,12 +44,7 @@ class Policy(Protocol):
 class WaitingPolicy(Policy, Protocol):
     """A policy whose `decide` may wait: for a model, a user, another program."""
 
-    def allow(
-        self,
-        time_left_s: float,
-        should_stop: Callable[[], bool],
-        budget_spent: BudgetSpent,
-    ) -> None:
+    def allow(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
         """Called before each `decide`, which must then return or raise within `time_left_s` seconds.
 
         Afterwards the reply (or PolicyError) has the kind `OUT_OF_TIME`. While waiting, `decide` calls `should_stop` at

@@ -71,18 +71,18 @@ def test_a_move_towards_a_wall_only_turns():
     assert look(target=5, start=6, facing=1) == [-1]
 
 
-def test_the_player_moves_towards_a_free_cell_to_face_it():
+def test_the_character_moves_towards_a_free_cell_to_face_it():
     assert look(target=8, start=6, facing=-1) == [1]
 
 
-def test_the_player_walks_around_to_face_a_free_cell_beside_it():
+def test_the_character_walks_around_to_face_a_free_cell_beside_it():
     moves = look(target=7, start=8, facing=1)
     assert moves is not None
     assert len(moves) == 4
     assert moves[-1] == -WIDTH  # up, from the cell below
 
 
-def test_no_moves_if_the_player_already_faces_the_cell():
+def test_no_moves_if_the_character_already_faces_the_cell():
     assert look(target=7, start=6, facing=1) == []
 
 

@@ -1,16 +1,15 @@
-"""The seam to a model's server: `ModelClient` is one method, `OpenAIClient` the real one, `FakeClient` that of tests.
+"""Calls a model's server: `ModelClient` is the interface, `OpenAIClient` the real one.
 
 Each call runs in a thread of its own, so that it can be abandoned: the HTTP library's timeouts are per read, so a
-server that answers byte by byte would hold it forever. The waiting side checks ten times a second whether to stop and
+server that answers byte by byte would block forever. The waiting side checks ten times a second whether to stop and
 whether time is up; the thread then loses its connection.
 """
 
 from __future__ import annotations
 
-import codecs
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -18,27 +17,26 @@ import httpx2
 import openai
 
 from core.policies.llm.endpoint import Endpoint
-from core.policies.llm.transport import RecordingTransport, UnusableAnswer, open_transport, quiet_libraries
+from core.policies.llm.transport import RecordingTransport, UnreadableAnswer, open_transport, quiet_libraries
 from core.types import Attempt
 
 ShouldStop = Callable[[], bool]
 
-_CHARSETS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "ascii", "iso8859-1", "cp1252")
-_LOOK_S = 0.1
+_POLL_S = 0.1
 _STOPPED = ("stopped", "The call was abandoned because the episode was stopped.")
 _CONNECT_S = 5.0
 _MAX_HEADERS = 40
 _MAX_HEADER_CHARACTERS = 300
-_KEPT_HEADERS = ("content-type", "retry-after", "x-request-id", "openai-processing-ms", "x-ratelimit", "ratelimit")
+_RECORDED_HEADERS = ("content-type", "retry-after", "x-request-id", "openai-processing-ms", "x-ratelimit", "ratelimit")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. status is None where no HTTP answer came: failure then gives the reason.
+    """A server's answer. status is None if no HTTP answer came: failure then has the reason.
 
     headers: lower-case names; rate limits, ids and times. text: the body. Both as the server wrote them, so they may
-    hold the key: `LlmPolicy` removes it before anything is stored. failure: kind and sentence of what went wrong below
-    HTTP: `timeout`, `connection`, `invalid_body`, or `stopped` where the episode was stopped while it waited.
+    contain the key: `LlmPolicy` removes it before anything is stored. failure: kind and message of an error below HTTP:
+    `timeout`, `connection`, `invalid_body`, or `stopped` if the episode was stopped during the call.
     """
 
     status: int | None
@@ -50,19 +48,17 @@ class Answer:
 
 
 class ModelClient(Protocol):
-    """Asks a model. Never raises for what a server does; the answer tells."""
+    """Calls a model. Never raises for what a server does: errors are part of the answer."""
 
     def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
-        """Send one chat-completions request; back within `time_left_s`, and within a second of `should_stop`."""
+        """Sends one chat-completions request; returns within `time_left_s`, and within a second of `should_stop`."""
         ...
 
-    def close(self) -> None:
-        """Release connections."""
-        ...
+    def close(self) -> None: ...
 
 
 class OpenAIClient:
-    """The `openai` client on one endpoint, which records every HTTP request of a call."""
+    """The `openai` client for one endpoint. Records every HTTP request of a call."""
 
     def __init__(self, endpoint: Endpoint, *, retries: int) -> None:
         self._endpoint = endpoint
@@ -83,7 +79,7 @@ class OpenAIClient:
         call.start()
         failure: tuple[str, str] | None = None
         while call.is_alive() and failure is None:
-            call.join(max(0.0, min(_LOOK_S, started_s + time_left_s - time.monotonic())))
+            call.join(max(0.0, min(_POLL_S, started_s + time_left_s - time.monotonic())))
             if call.is_alive() and should_stop():
                 failure = _STOPPED
             elif call.is_alive() and time.monotonic() - started_s >= time_left_s:
@@ -115,10 +111,10 @@ class OpenAIClient:
     def _ask(
         self, client: openai.OpenAI, transport: RecordingTransport, request: dict[str, Any], time_left_s: float
     ) -> Answer:
-        # The whole call has this long; a single read may take all of it, as slow models do.
-        timeout = httpx2.Timeout(max(time_left_s, _LOOK_S), connect=_CONNECT_S)
+        # The limit is for the whole call; a single read may take all of it, as slow models do.
+        timeout = httpx2.Timeout(max(time_left_s, _POLL_S), connect=_CONNECT_S)
         try:
-            # As `extra_body`, the messages go out as they are: given as such, the library rewrites what it knows.
+            # As `extra_body`, the messages are sent as they are: given as `messages`, the library rewrites some fields.
             raw = client.chat.completions.with_raw_response.create(
                 model=request["model"], messages=[], extra_body=request, timeout=timeout
             )
@@ -129,68 +125,42 @@ class OpenAIClient:
             return _failed("timeout", f"The server at {self._endpoint.host} did not answer in time.")
         except openai.APIConnectionError as error:
             return self._broken(error.__cause__, transport.last_status)
-        except UnusableAnswer as error:
-            said = f"The answer of the server at {self._endpoint.host} cannot be used: {error}."
-            return Answer(transport.last_status, failure=("invalid_body", said))
+        except UnreadableAnswer as error:
+            detail = f"The answer of the server at {self._endpoint.host} cannot be read: {error}."
+            return Answer(transport.last_status, failure=("invalid_body", detail))
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             return self._broken(error, transport.last_status)
-        except Exception as error:  # noqa: BLE001  thread boundary: what the library did not expect is an answer too
+        except Exception as error:  # noqa: BLE001  thread boundary: the call ends with an error, never the worker
             return _failed("invalid_body", f"The answer could not be read ({type(error).__name__}: {error}).")
         finally:
             if transport.is_cancelled:
                 client.close()
 
     def _broken(self, cause: BaseException | None, status: int | None) -> Answer:
-        """A call that ended below HTTP: server not reached, another protocol, or a connection lost mid-answer."""
-        host, why = self._endpoint.host, f" ({cause})" if cause is not None and str(cause) else ""
+        """A call that failed below HTTP: server not reached, another protocol, or a connection lost mid-answer."""
+        server, why = f"The server at {self._endpoint.host}", f" ({cause})" if cause is not None and str(cause) else ""
+        look = "Ask again, or look at the server's log."
         if status is not None:
-            said = f"The server at {host} answered with HTTP {status} and broke off before the answer was whole{why}."
-            return Answer(status, failure=("invalid_body", f"{said} Ask again, or look at the server's log."))
-        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) or not isinstance(cause, httpx2.NetworkError):
-            if isinstance(cause, httpx2.ProtocolError):
-                said = f"The server at {host} was reached, but what it sent is no HTTP answer{why}."
-                return _failed("connection", f"{said} Check the base URL, its port and whether it begins with https.")
-            said = f"The server at {host} cannot be reached{why}."
-            return _failed("connection", f"{said} Check the base URL and that it is running.")
-        said = f"The server at {host} was reached and broke the connection before it answered{why}."
-        return _failed("connection", f"{said} Ask again, or look at the server's log.")
+            detail = f"{server} answered with HTTP {status} and broke off before the answer was complete{why}. {look}"
+            return Answer(status, failure=("invalid_body", detail))
+        if isinstance(cause, httpx2.ProtocolError):
+            detail = f"{server} was reached, but did not send an HTTP answer{why}. Check the base URL, its port and "
+            return _failed("connection", f"{detail}whether it begins with https.")
+        if isinstance(cause, httpx2.NetworkError) and not isinstance(cause, httpx2.ConnectError):
+            return _failed("connection", f"{server} closed the connection before it answered{why}. {look}")
+        return _failed("connection", f"{server} cannot be reached{why}. Check the base URL and that it is running.")
 
     def _abandon(self) -> None:
         if self._transport is not None:
             self._transport.cancel()
-        self._client = self._transport = None  # the thread still holds the old ones
-
-
-class FakeClient:
-    """Gives its answers in order, the last one repeatedly; records the requests."""
-
-    def __init__(self, answers: Sequence[Answer]) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self._answers = list(answers)
-
-    def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
-        self.requests.append(request)
-        if should_stop():
-            return _failed(*_STOPPED)
-        return self._answers[min(len(self.requests), len(self._answers)) - 1]
-
-    def close(self) -> None:
-        pass
+        self._client = self._transport = None  # the thread keeps the old ones
 
 
 def _answer_of(response: httpx2.Response) -> Answer:
-    kept = [(name.lower(), value) for name, value in response.headers.items() if name.lower().startswith(_KEPT_HEADERS)]
-    headers = {name: value[:_MAX_HEADER_CHARACTERS] for name, value in kept[:_MAX_HEADERS]}
-    return Answer(response.status_code, headers, response.content.decode(_charset_of(response), "replace"))
-
-
-def _charset_of(response: httpx2.Response) -> str:
-    """The server's, where it is a common one for text; else UTF-8, as JSON is."""
-    try:
-        named = codecs.lookup(response.charset_encoding or "utf-8").name
-    except (LookupError, ValueError):
-        return "utf-8"
-    return named if named in _CHARSETS else "utf-8"
+    headers = ((name.lower(), value[:_MAX_HEADER_CHARACTERS]) for name, value in response.headers.items())
+    recorded = [header for header in headers if header[0].startswith(_RECORDED_HEADERS)]
+    # JSON is UTF-8 whatever the header says; a byte order mark would make it unreadable.
+    return Answer(response.status_code, dict(recorded[:_MAX_HEADERS]), response.content.decode("utf-8-sig", "replace"))
 
 
 def _failed(kind: str, detail: str) -> Answer:

@@ -1,4 +1,4 @@
-"""What model calls cost: of one call by its tokens, and of a launch, estimated from lengths of text.
+"""The cost of a call by its tokens, and of a launch, estimated from lengths of text.
 
 Prices come with `genai-prices`, offline; the version of the table is stored with each cost.
 """
@@ -24,15 +24,15 @@ CHARACTERS_A_TOKEN = 4
 OBSERVATION_CHARACTERS = 640  # of `as_text` with the usual view; a test measures it
 PICTURE_TOKENS = 300
 ANSWER_TOKENS = 80  # five actions and a sentence of reasoning; thinking comes on top
-_RESULT_TOKENS = 20  # what a remembered decision is told of its outcome
+_RESULT_TOKENS = 20  # the result of a remembered decision
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """calls: at most, unless answers are asked for again. tokens_*, cost_usd: about, if all of these calls are made.
+    """calls: at most, without retries. tokens_*, cost_usd: about, if all of these calls are made.
 
-    cost_usd is None where no price is known. left_out: fields that this server refused in this process, in the
-    connection test say, so that requests will do without them.
+    cost_usd is None if no price is known. left_out: fields that this server has refused in this process, in the
+    connection test for example, and that are not sent.
     """
 
     calls: int
@@ -47,7 +47,7 @@ class Estimate:
 
 
 def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: int) -> Estimate:
-    """What `episodes` of at most `decisions` decisions each come to."""
+    """The calls, tokens and cost of `episodes` of at most `decisions` decisions each."""
     text = params.system_prompt or default_system_prompt(max_actions)
     always = _tokens(len(text) + len(json.dumps(tool_schema(max_actions))))
     observation = _tokens(OBSERVATION_CHARACTERS)
@@ -60,7 +60,7 @@ def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: i
         base_url = endpoint_of(params.base_url).base_url
     except InvalidConfig:
         base_url = ""
-    # Of as many calls of the mean length: prices may depend on how long a single prompt is.
+    # The cost of a call of mean length: prices may depend on the length of a single prompt.
     one = cost_usd(
         base_url=base_url,
         model=params.model,
@@ -75,7 +75,7 @@ def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: i
 def cost_usd(
     *, base_url: str, model: str, tokens_in: int | None, tokens_out: int | None, tokens_cached: int | None
 ) -> float | None:
-    """US dollars; None where the model's price or the tokens are not known. Never 0 for want of a price."""
+    """US dollars; None, never 0, if the price of the model or the tokens are unknown."""
     if tokens_in is None or tokens_out is None:
         return None
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=tokens_cached or None)
@@ -86,7 +86,7 @@ def cost_usd(
 
 
 def _remembered(decisions: int, most: int) -> int:
-    """How many decisions all prompts together remember: one more each time, then again and again the same counts."""
+    """The remembered decisions of all prompts together: one more each time, then a cycle of the same counts."""
     growing = sum(range(min(decisions, most + 1)))
     cycle = [remembered_count(most + 1 + at, most) for at in range((most + 1) // 2)]
     rounds, rest = divmod(max(0, decisions - most - 1), max(1, len(cycle)))

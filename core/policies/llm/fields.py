@@ -1,8 +1,8 @@
-"""Which fields of a request a server refuses: read from its error, left out from then on, and kept as evidence.
+"""Which fields of a request a server refuses: read from its error, then left out and recorded.
 
-Servers that speak "OpenAI's API" agree on no optional field. GPT-5 takes no `max_tokens` and no temperature but 1,
-Claude no temperature beside a top_p, strict FastAPI servers nothing that they do not know, and some refuse in a message
-what they sent in it themselves (Groq: `reasoning`).
+Servers with "OpenAI's API" differ in every optional field. GPT-5 refuses `max_tokens` and any temperature but 1, Claude
+a temperature beside a top_p, strict FastAPI servers all unknown fields, and some even fields of a message that they
+sent themselves (Groq: `reasoning`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_DEPTH = 6
 _NEEDED = ("model", "messages", "tools")
 _NEEDED_IN_MESSAGE = ("role", "content", "tool_calls", "function_call")
 _OPTIONAL_IN_TOOL = ("strict", "minItems", "maxItems")
-_FIRST_TO_GO = ("seed", "top_p", "temperature")  # where a sentence names several, of which one may stay
+_FIRST_TO_GO = ("seed", "top_p", "temperature")  # if a sentence names several of which one may stay
 
 
 class RefusedFields:
@@ -34,11 +34,11 @@ class RefusedFields:
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
-        """In the order in which they were refused."""
+        """In the order of refusal."""
         return tuple(self._found.values())
 
     def left_out_of(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[LeftOut, ...]]:
-        """The request without them, and which of them it had. The one given stays as it is."""
+        """A copy of the request without them, and which of them it had."""
         left_out: list[LeftOut] = []
         for found in self._found.values():
             less = _without(request, found)
@@ -51,7 +51,7 @@ class RefusedFields:
         self._found.clear()
 
     def learn(self, request: dict[str, Any], status: int | None, body: str) -> bool:
-        """Whether this answer refuses fields of `request` that it can do without; they are left out from now on.
+        """Whether this answer refuses optional fields of `request`; they are left out from now on.
 
         body: the answer's text, with no key in it.
         """
@@ -70,7 +70,7 @@ class RefusedFields:
 
 @cache
 def known_refusals(base_url: str, model: str) -> RefusedFields:
-    """What this process knows of a server's model, so that the next episode does not ask only to be refused."""
+    """The fields that this process has seen refused, shared by all its episodes with this server and model."""
     return RefusedFields()
 
 
@@ -80,8 +80,8 @@ def _without(request: dict[str, Any], found: LeftOut) -> dict[str, Any]:
         return {**request, "messages": [_lacking(message, name) for message in request["messages"]]}
     if where == "tools":
         return {**request, "tools": [_lacking_deep(tool, name) for tool in request["tools"]]}
-    kept = _lacking(request, name)
-    return {**kept, found.sent_as: request[name]} if found.sent_as and name in request else kept
+    rest = _lacking(request, name)
+    return {**rest, found.sent_as: request[name]} if found.sent_as and name in request else rest
 
 
 def _lacking(fields: dict[str, Any], name: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _lacking_deep(value: Any, name: str) -> Any:
 
 
 def _named_fields(request: dict[str, Any], body: str) -> list[str]:
-    """The optional fields of a request that an error names: all that it points at, else one that its text names."""
+    """The optional fields of a request that an error names: all that it points at, else the first in its text."""
     optional = _optional_fields(request)
     try:
         error: Any = json.loads(body)
@@ -109,13 +109,13 @@ def _named_fields(request: dict[str, Any], body: str) -> list[str]:
 
 
 def _optional_fields(request: dict[str, Any]) -> list[str]:
-    """`temperature`, `messages.reasoning`, `tools.strict`: what may be left out, the least missed first."""
+    """`temperature`, `messages.reasoning`, `tools.strict`: fields that may be left out, the least needed first."""
     fields = sorted(
         (name for name in request if name not in _NEEDED),
         key=lambda name: (name in _FIRST_TO_GO, _FIRST_TO_GO.index(name) if name in _FIRST_TO_GO else 0),
     )
-    said = (message for message in request["messages"] if message.get("role") == "assistant")
-    in_messages = {name: None for message in said for name in message if name not in _NEEDED_IN_MESSAGE}
+    answers = (message for message in request["messages"] if message.get("role") == "assistant")
+    in_messages = {name: None for message in answers for name in message if name not in _NEEDED_IN_MESSAGE}
     tools = json.dumps(request.get("tools", []))
     in_tools = [name for name in _OPTIONAL_IN_TOOL if f'"{name}":' in tools]
     return [*fields, *(f"messages.{name}" for name in in_messages), *(f"tools.{name}" for name in in_tools)]

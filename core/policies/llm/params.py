@@ -1,4 +1,4 @@
-"""What a language-model policy can be told. All of it is stored with the episode; a key is named, never held."""
+"""The parameters of the language-model policy. All are stored with the episode; the key only by its name."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from core.params import choice, integer, number, text
 
 ON_BAD_CALL = ("stop", "retry", "noop")
 OBSERVE = ("text", "picture", "both")
-MOST_OF_A_PROMPT = 100_000
+MAX_PROMPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class LlmParams:
-    """One connection, how to sample, and what to do where an answer cannot be used.
+    """The connection, how to sample, and what to do on an invalid answer.
 
-    key_name is the name of the environment variable (or Streamlit secret) that holds the key; empty for a server that
-    wants none. It has to be paired with the server: see `endpoint.check_key`.
+    key_name: the environment variable (or Streamlit secret) with the key; empty for a server without keys. It has to be
+    paired with the server: see `endpoint.check_key`.
     """
 
-    base_url: str = text("", label="Base URL", description="The server's, such as https://api.openai.com/v1.", most=500)
-    model: str = text("", label="Model", description="The name that the server knows it by.")
+    base_url: str = text("", label="Base URL", description="The server, such as https://api.openai.com/v1.", most=500)
+    model: str = text("", label="Model", description="The name that the server uses for it.")
     key_name: str = text(
         "",
         label="API key",
-        description="The name of the environment variable that holds the key. The key itself is never stored.",
+        description="The environment variable with the key. The key itself is never stored.",
     )
     profile: str = text("", label="Profile", description="The connection profile that this was filled from.")
     temperature: float | None = number(
@@ -66,7 +66,7 @@ class LlmParams:
         "",
         label="System prompt",
         description="Empty: the rules of the game, written from the game's own data.",
-        most=MOST_OF_A_PROMPT,
+        most=MAX_PROMPT,
     )
     extra: str = text(
         "",
@@ -77,14 +77,14 @@ class LlmParams:
     on_bad_call: str = choice(
         "stop",
         label="On an invalid answer",
-        description="Stop the episode; ask again, then stop; or do nothing for one step and go on. A wrong key, an "
+        description="Stop the episode; call again, then stop; or do nothing for one step and continue. A wrong key, an "
         "unknown model and an empty account always stop it.",
         names=ON_BAD_CALL,
     )
     ask_again: int = integer(
         2,
         label="Retries after an invalid answer",
-        description="How often the model is asked again for one decision.",
+        description="How often the model is called again for one decision.",
         low=1,
         high=20,
     )

@@ -1,4 +1,4 @@
-"""`LlmPolicy`: asks a model's server for each decision, and records what was sent and what came back."""
+"""`LlmPolicy`: calls a model for each decision, and records the request and the answer."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from core.settings import model_hosts
 from core.types import Decision, ModelCall, PolicyReply, Spent, ToolCall
 
 PICTURE_PX = 288  # two of Crafter's texture pixels for each of the picture's: sharp, and few tokens
-# Asking again does not change these.
+# Another call would fail in the same way.
 ALWAYS_STOP = ("auth", "not_found", "model_not_found", "quota_exhausted", OUT_OF_TIME, STOPPED)
-_BUSY = ("rate_limited", "connection", "provider_error", "timeout")  # worth a pause before the next request
+_BUSY = ("rate_limited", "connection", "provider_error", "timeout")  # a pause before the next request helps
 _FIRST_PAUSE_S = 0.5
-_LONGEST_PAUSE_S = 60.0
-_LOOK_S = 0.1
-_MAX_REFUSALS = 8  # rounds of one call in which a server names fields that it does not take
+_MAX_PAUSE_S = 60.0
+_POLL_S = 0.1
+_MAX_REFUSALS = 8  # in a row, for servers that name refused fields one at a time
 _RESERVED = ("model", "messages", "tools", "stream", "n")
 
 
@@ -41,7 +41,7 @@ Wait = Callable[[float, Callable[[], bool]], float]
 
 
 def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
-    """The policy on a real server; it connects at `reset`. Raises InvalidConfig."""
+    """The policy with a real server; it connects at `reset`. Raises InvalidConfig."""
 
     def connect() -> tuple[Endpoint, ModelClient]:
         endpoint = endpoint_for(params)
@@ -52,30 +52,28 @@ def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
 
 
 def wait_s(seconds: float, should_stop: Callable[[], bool]) -> float:
-    """Waits so long, or until `should_stop`; returns the seconds waited."""
+    """Waits this long, or until `should_stop`; returns the seconds waited."""
     began = time.monotonic()
     while (left := began + seconds - time.monotonic()) > 0 and not should_stop():
-        time.sleep(min(_LOOK_S, left))
+        time.sleep(min(_POLL_S, left))
     return time.monotonic() - began
 
 
 def check_llm(params: LlmParams) -> None:
-    """Raises InvalidConfig where these parameters cannot be played. Does not look for the key."""
+    """Raises InvalidConfig if these parameters cannot be launched. Does not read the key."""
     if not params.model.strip():
-        raise InvalidConfig("No model is named; give the name that the server knows it by.")
+        raise InvalidConfig("No model is named. Enter the name that the server uses for it.")
     check_key(params.key_name, endpoint_of(params.base_url, NO_KEY, model_hosts()))
     checked_extra(params.extra)
 
 
 def endpoint_for(params: LlmParams) -> Endpoint:
-    """Where and with which key these parameters ask. Raises InvalidConfig, and PolicyError where the key is not set."""
+    """The server and the key of these parameters. Raises InvalidConfig, and PolicyError if the key is not set."""
     endpoint = endpoint_of(params.base_url, NO_KEY, model_hosts())
     return replace(endpoint, key=key_of(params.key_name, endpoint))
 
 
 class LlmPolicy:
-    """Asks a model for every decision."""
-
     name = "llm"
 
     def __init__(
@@ -111,19 +109,14 @@ class LlmPolicy:
             self._keys = KeyRemover(self._connected[0].key)
         self._remembered = self._params.history
 
-    def allow(
-        self,
-        time_left_s: float,
-        should_stop: Callable[[], bool],
-        budget_spent: BudgetSpent,
-    ) -> None:
+    def allow(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
         """See `WaitingPolicy.allow`."""
         self._time_left_s = time_left_s
         self._should_stop = should_stop
         self._budget_spent = budget_spent
 
     def decide(self, observation: Observation, history: Sequence[Decision]) -> PolicyReply:
-        """Asks once, or several times where retries are configured."""
+        """Calls the model once, or several times if retries are configured."""
         request = self.request(observation, history)
         calls: list[ModelCall] = []
         while True:
@@ -137,38 +130,34 @@ class LlmPolicy:
             if kind is None or not again:
                 break
             if self._should_stop():
-                return self._ended_by(STOPPED, calls)
+                return PolicyReply((), _as_one(calls), error_kind=STOPPED)
             if self._budget_spent(_spent(calls)):
-                return self._ended_by(OUT_OF_BUDGET, calls)
+                return PolicyReply((), _as_one(calls), error_kind=OUT_OF_BUDGET)
             if kind == "context_overflow":
                 request = self.request(observation, history)
         return self._reply(parsed, _as_one(calls), stops=stops)
 
     def _remember_less(self, history: Sequence[Decision]) -> bool:
-        """Halve what is remembered from now on. False where it was nothing already: asking again would not help."""
-        told = min(remembered_count(history[-1].index + 1, self._remembered), len(history)) if history else 0
-        self._remembered = told // 2
-        return told > 0
+        """Halves the number of remembered decisions. False if there were none: another call would not help."""
+        count = min(remembered_count(history[-1].index + 1, self._remembered), len(history)) if history else 0
+        self._remembered = count // 2
+        return count > 0
 
     def close(self) -> None:
-        """Releases connections."""
         if self._connected is not None:
             self._connected[1].close()
 
     def _pause(self, kind: str, retry_after_s: float | None) -> float:
-        """Wait before the next request: as long as the server says, or longer after each failure in a row.
+        """Waits before the next request: as long as the server asks for, or longer after each failure in a row.
 
         Returns the seconds waited: at most a minute or what the episode has left; a stop request ends it early.
         """
         self._failures += 1
         backoff_s = _FIRST_PAUSE_S * 2 ** min(self._failures - 1, 10) if kind in _BUSY else 0.0
-        wanted_s = min(retry_after_s if retry_after_s is not None else backoff_s, _LONGEST_PAUSE_S, self._time_left_s)
+        wanted_s = min(retry_after_s if retry_after_s is not None else backoff_s, _MAX_PAUSE_S, self._time_left_s)
         waited_s = self._wait(wanted_s, self._should_stop) if wanted_s > 0 else 0.0
         self._time_left_s -= waited_s
         return waited_s
-
-    def _ended_by(self, kind: str, calls: Sequence[ModelCall]) -> PolicyReply:
-        return PolicyReply((), _as_one(calls), error_kind=kind)
 
     @property
     def _endpoint(self) -> Endpoint:
@@ -180,10 +169,10 @@ class LlmPolicy:
         return self._connected
 
     def request(self, observation: Observation, history: Sequence[Decision]) -> dict[str, Any]:
-        """The body of one question, as it is sent."""
+        """The body of a request, as it is sent."""
         params = self._params
         picture = _png(observation) if self.picture_px and observation.picture is not None else None
-        told = messages(
+        prompt = messages(
             self._system,
             history,
             observation,
@@ -191,16 +180,16 @@ class LlmPolicy:
             picture=picture,
             with_text=params.observe != "picture",
         )
-        return self.body(told)
+        return self.body(prompt)
 
-    def body(self, told: Sequence[Message]) -> dict[str, Any]:
-        """A request that holds these messages. What was not set is not sent: servers refuse even a null."""
+    def body(self, prompt: Sequence[Message]) -> dict[str, Any]:
+        """A request with these messages. A parameter that is not set is not sent: servers refuse even a null."""
         params = self._params
         sampling = {"temperature": params.temperature, "top_p": params.top_p, "seed": params.seed}
         limit = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
         return {
             "model": params.model,
-            "messages": list(told),
+            "messages": list(prompt),
             "tools": [tool_schema(self._max_actions)],
             **{name: value for name, value in sampling.items() if value is not None},
             **({} if self._extra.keys() & TOKEN_LIMITS.keys() else {limit: params.max_tokens}),
@@ -208,9 +197,9 @@ class LlmPolicy:
         }
 
     def ask(self, request: dict[str, Any]) -> tuple[ParsedResponse, ModelCall]:
-        """One question and what came of it, within the time allowed. Never raises for what a server does.
+        """Makes one call within the time allowed, without the fields that the server refuses.
 
-        It is asked without the fields that the server refuses.
+        Never raises for what a server does.
         """
         sent, left_out = self._refused.left_out_of(request)
         answer = self._complete(sent, self._params.call_timeout_s)
@@ -221,9 +210,8 @@ class LlmPolicy:
             left_s = self._params.call_timeout_s - answer.latency_ms / 1000
             answer = _after(answer, self._complete(sent, left_s))
         began = time.perf_counter()
-        parsed = self._keys.parsed(
-            parse_response(_as_response(answer), tools=(TOOL_NAME,), max_actions=self._max_actions)
-        )
+        response = {"status": answer.status, "headers": answer.headers, "body": answer.text}
+        parsed = self._keys.parsed(parse_response(response, max_actions=self._max_actions))
         parse_ms = (time.perf_counter() - began) * 1000
         return parsed, replace(self._evidence(sent, answer, parsed, parse_ms), left_out=left_out)
 
@@ -278,31 +266,31 @@ class LlmPolicy:
             self._failures = 0
             return PolicyReply(parsed.tool_calls, call, warning=parsed.warning)
         if self._params.on_bad_call == "noop" and not stops:
-            said = f"The answer was not valid ({kind}), so the policy did nothing for one step, as configured."
-            waits = ToolCall(TOOL_NAME, "", actions=("noop",), reasoning=said)
-            return PolicyReply((*parsed.tool_calls, waits), call, warning=kind)
+            reason = f"The answer was not valid ({kind}), so the policy did nothing for one step, as configured."
+            noop = ToolCall(TOOL_NAME, "", actions=("noop",), reasoning=reason)
+            return PolicyReply((*parsed.tool_calls, noop), call, warning=kind)
         return PolicyReply(parsed.tool_calls, call, error_kind=kind, error_detail=call.error_detail)
 
 
 def checked_extra(text: str) -> dict[str, Any]:
-    """More fields of a request, from JSON. Raises InvalidConfig where it is no object or sets what the policy sets."""
+    """More fields of a request, from JSON. Raises InvalidConfig if it is not an object or sets what the policy sets."""
     if not text.strip():
         return {}
     try:
         extra = json.loads(text)
         json.dumps(extra, allow_nan=False, ensure_ascii=False).encode()  # as it has to be sent
     except (ValueError, RecursionError) as error:
-        raise InvalidConfig(f'"More fields" is no JSON ({error}); write an object such as {{"seed": 1}}.') from error
+        raise InvalidConfig(f'"More fields" is not JSON ({error}). Enter an object such as {{"seed": 1}}.') from error
     if not isinstance(extra, dict):
-        raise InvalidConfig('"More fields" is no JSON object; write one such as {"seed": 1}, or leave it empty.')
+        raise InvalidConfig('"More fields" is not a JSON object. Enter one such as {"seed": 1}, or leave it empty.')
     fields = cast(dict[str, Any], extra)
     if taken := [name for name in _RESERVED if name in fields]:
-        raise InvalidConfig(f'"More fields" sets {", ".join(taken)}, which the policy sets itself; leave it out.')
+        raise InvalidConfig(f'"More fields" sets {", ".join(taken)}, which the policy sets itself. Leave it out.')
     return fields
 
 
 def _as_one(calls: Sequence[ModelCall]) -> ModelCall:
-    """The last call, with those that were made before it for the same decision."""
+    """The last call, with the earlier ones of the same decision."""
     last = calls[-1]
     earlier = (replace(bad, request={}) if bad.request == last.request else bad for bad in calls[:-1])
     return replace(last, earlier=tuple(earlier))
@@ -317,17 +305,9 @@ def _spent(calls: Sequence[ModelCall]) -> Spent:
 
 
 def _after(first: Answer, second: Answer) -> Answer:
-    """The second answer of one call, with what the first one took: times count from the call's beginning."""
+    """The second answer of one call, with the attempts of the first; times count from the call's beginning."""
     later = (replace(attempt, start_ms=first.latency_ms + attempt.start_ms) for attempt in second.attempts)
     return replace(second, attempts=(*first.attempts, *later), latency_ms=first.latency_ms + second.latency_ms)
-
-
-def _as_response(answer: Answer) -> dict[str, Any]:
-    try:
-        body: Any = json.loads(answer.text)
-    except (ValueError, RecursionError):
-        body = answer.text
-    return {"status": answer.status, "headers": answer.headers, "body": body}
 
 
 def _png(observation: Observation) -> bytes:

@@ -1,7 +1,6 @@
-"""What a model is told: the rules of the game, what it did, and what it sees now.
+"""The prompt: the rules of the game, the previous decisions with their results, and the observation.
 
-The rules are made from Crafter's own data, so that they are true for the installed version. They are the same text for
-the same version, and are stored with the episode as they were sent.
+The rules are generated from Crafter's own data, so that they are true for the installed version.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from core.types import Decision, ToolCall
 Message = dict[str, Any]
 
 _OPENING = "Play."
-_WITH_THE_LAST = "See the result of the last call."
+_SEE_LAST_CALL = "See the result of the last call."
 
 
 @cache
 def default_system_prompt(max_actions: int) -> str:
-    """The rules, in English. Short, because every request holds them."""
+    """The rules, in English. Short, because every request contains them."""
     moves = [action for action in ACTIONS if action.startswith("move_")]
     return "\n".join(
         [
@@ -62,31 +61,31 @@ def messages(
     picture: bytes | None,
     with_text: bool,
 ) -> list[Message]:
-    """The whole prompt: the rules, what was decided before with its results, and the observation.
+    """The whole prompt: the rules, the previous decisions with their results, and the observation.
 
-    All but the observation, which ends the last message, is the beginning of the next prompt too, until the older half
-    of the history is dropped: so a provider's prompt cache is of use. The observation stands in the tool's message,
-    because Mistral takes no user message after it. remembered: of decisions, at most. picture: PNG of what is seen now;
-    no tool message takes one, so it follows in a message of its own.
+    All but the observation, which ends the last message, is also the beginning of the next prompt, until the older half
+    of the history is dropped: so a provider's prompt cache hits. The observation is in the tool's message, because
+    Mistral refuses a user message after it. remembered: decisions, at most. picture: PNG; no tool message may contain
+    one, so it follows in a user message.
     """
-    told: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": _OPENING}]
+    prompt: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": _OPENING}]
     count = remembered_count(history[-1].index + 1, remembered) if history else 0
     for decision in history[-count:] if count else ():
         if turn := _turn(decision):
-            told += turn
+            prompt += turn
         else:
-            told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n{result_text(decision)}"}
+            prompt[-1] = {**prompt[-1], "content": f"{prompt[-1]['content']}\n{result_text(decision)}"}
     text = as_text(observation) if with_text else f"Step {observation.step} of {observation.step_limit}."
-    told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n\n{text}"}
+    prompt[-1] = {**prompt[-1], "content": f"{prompt[-1]['content']}\n\n{text}"}
     if picture is None:
-        return told
-    if told[-1]["role"] == "user":
-        return [*told[:-1], {"role": "user", "content": _with_picture(told[-1]["content"], picture)}]
-    return [*told, {"role": "user", "content": _with_picture("What you see:", picture)}]
+        return prompt
+    if prompt[-1]["role"] == "user":
+        return [*prompt[:-1], {"role": "user", "content": _with_picture(prompt[-1]["content"], picture)}]
+    return [*prompt, {"role": "user", "content": _with_picture("What you see:", picture)}]
 
 
 def remembered_count(decisions: int, most: int) -> int:
-    """How many of so many earlier decisions are told: all, until they are more than `most`; then half are dropped."""
+    """How many of the earlier decisions a prompt contains: all up to `most`; one more, and half are dropped."""
     if decisions <= most or not most:
         return min(decisions, most)
     half = (most + 1) // 2
@@ -94,7 +93,7 @@ def remembered_count(decisions: int, most: int) -> int:
 
 
 def result_text(decision: Decision) -> str:
-    """What came of a decision, as the model is told."""
+    """The result of a decision, for the model."""
     call = decision.model_call
     if not decision.steps:
         parts = ["Nothing was executed."]
@@ -113,16 +112,16 @@ def result_text(decision: Decision) -> str:
 
 
 def _turn(decision: Decision) -> list[Message]:
-    """The assistant's message and the results of its calls; empty where no message came."""
-    said = _said(decision)
-    calls = said.get("tool_calls", [])
-    if not said:
+    """The assistant's message and the results of its calls; empty if there is no message."""
+    message = _assistant_message(decision)
+    calls = message.get("tool_calls", [])
+    if not message:
         return []
     if not calls:
-        return [said, {"role": "user", "content": result_text(decision)}]
-    results = [*[_WITH_THE_LAST] * (len(calls) - 1), result_text(decision)]
+        return [message, {"role": "user", "content": result_text(decision)}]
+    results = [*[_SEE_LAST_CALL] * (len(calls) - 1), result_text(decision)]
     return [
-        said,
+        message,
         *(
             {"role": "tool", "tool_call_id": call["id"], "content": result}
             for call, result in zip(calls, results, strict=True)
@@ -130,14 +129,14 @@ def _turn(decision: Decision) -> list[Message]:
     ]
 
 
-def _said(decision: Decision) -> Message:
-    """The assistant's message as it came, unknown fields included: DeepSeek and Kimi want their
-    `reasoning_content` back, Gemini the signature in its calls. What a server does not take is mended: calls without an
-    id, and arguments that are not JSON, which chat templates fail on."""
-    message = _message(decision.model_call.response_text) if decision.model_call else {}
+def _assistant_message(decision: Decision) -> Message:
+    """The assistant's message as the server sent it, unknown fields included: DeepSeek and Kimi require their
+    `reasoning_content`, Gemini the signature in its calls. Repaired is what servers refuse: calls without an id, and
+    arguments that are not JSON, on which chat templates fail."""
+    message = _answered(decision.model_call.response_text) if decision.model_call else {}
     calls = as_list(message.get("tool_calls"))
     if not calls and not message.get("content") and not message.get("function_call"):
-        # The call was found elsewhere, in the reasoning say: this is how it looks to the API.
+        # The call was found elsewhere, in the reasoning for example: write it as the API expects it.
         calls = [
             {"function": {"name": TOOL_NAME, "arguments": _arguments(call)}}
             for call in decision.tool_calls
@@ -145,21 +144,21 @@ def _said(decision: Decision) -> Message:
         ]
         if not calls:
             return {}
-    said = {"role": "assistant", **message}
+    message = {"role": "assistant", **message}
     if calls:
-        said["tool_calls"] = [_mended(as_dict(call), decision, at) for at, call in enumerate(calls)]
+        message["tool_calls"] = [_repaired(as_dict(call), decision, at) for at, call in enumerate(calls)]
     else:
-        said.pop("tool_calls", None)  # null and empty lists are refused
-    return said
+        message.pop("tool_calls", None)  # null and empty lists are refused
+    return message
 
 
 @lru_cache(maxsize=64)
-def _message(response: str) -> Message:
+def _answered(response: str) -> Message:
     return assistant_message(response)
 
 
-def _mended(call: dict[str, Any], decision: Decision, at: int) -> dict[str, Any]:
-    """The call itself where nothing is wrong with it."""
+def _repaired(call: dict[str, Any], decision: Decision, at: int) -> dict[str, Any]:
+    """The call with an id, a type and arguments that are JSON."""
     function = as_dict(call.get("function"))
     if not call.get("id"):
         call = {**call, "id": f"c{decision.index:05}{at:03}"}  # Mistral: 9 letters or digits
@@ -188,7 +187,7 @@ def _with_picture(text: str, png: bytes) -> list[dict[str, Any]]:
 
 
 def _collecting() -> list[str]:
-    """A line a material; for one that gives more or less than one of its own name, what it gives."""
+    """A line for each material, with what it gives unless that is one of the same name."""
     return [
         material
         + (f": {_amounts(rule.receives)}" if rule.receives != {material: 1} else "")

@@ -1,11 +1,11 @@
 """Removes a key from everything that a server sends back.
 
 Found are six or more characters of the key in a row: plain, in JSON's escapes (also several levels deep), in percent
-encoding, in hex of either case, and in base64 of either alphabet, padded or not, wherever the key begins in what was
-encoded. Other encodings, and a key that was split or changed, are not found.
+encoding, in hex of either case, and in base64 of either alphabet, padded or not, wherever the key begins in the encoded
+text. Other encodings, and a key that was split or changed, are not found.
 
-An answer is parsed first and cleaned then: parts of a message and chunks of a stream are joined by that time, and names
-that the product itself knows are not taken for pieces of a key.
+An answer is parsed before it is cleaned: by then the parts of a message and the chunks of a stream are joined, and the
+names of tools and actions are not mistaken for pieces of a key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.policies.tools import TOOL_NAME, ParsedResponse
 from core.types import DroppedAction, ToolCall
 
 PIECE: Final = 6
-"""Characters of a key that must not be found anywhere."""
+"""Characters of a key in a row that must not be stored or shown."""
 
 _REMOVED: Final = "[key removed]"
 _BASE64_PIECE: Final = 7
@@ -40,7 +40,7 @@ class KeyRemover:
     def __init__(self, key: str) -> None:
         known = key if key != NO_KEY else ""
         self._plain = _windows(known, min(PIECE, len(known)))
-        # Of a shorter key, an encoded piece would be too short to tell from other text.
+        # An encoded piece of a shorter key could not be told from other text.
         encoded = known.encode() if len(known) >= PIECE else b""
         self._hex = _windows(encoded.hex(), 2 * PIECE, step=2)
         self._base64 = {piece for shift in range(3) for piece in _windows(_base64_core(encoded, shift), _BASE64_PIECE)}
@@ -69,11 +69,11 @@ class KeyRemover:
         return "".join((*cleaned, text[end:]))
 
     def table(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Names and values alike."""
+        """Cleans names and values."""
         return {self.text(name): self.text(value) for name, value in texts.items()}
 
     def parsed(self, parsed: ParsedResponse) -> ParsedResponse:
-        """Everything of an answer that was read from what the server wrote; actions are names of ours."""
+        """Cleans all text of the server in an answer; actions are our own names."""
         return replace(
             parsed,
             tool_calls=tuple(map(self._call, parsed.tool_calls)),
@@ -110,7 +110,7 @@ def _windows(text: str, length: int, step: int = 1) -> set[str]:
 
 
 def _base64_core(data: bytes, shift: int) -> str:
-    """The characters of base64 that depend on `data` alone, where it follows `shift` bytes (0 to 2) of a group."""
+    """The base64 characters that depend on `data` alone, if it follows `shift` bytes (0 to 2) of a group."""
     written = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
     n_sure = (8 * (shift + len(data))) // 6
     return written[-(-8 * shift // 6) : n_sure]

@@ -1,8 +1,8 @@
-"""HTTP for one call at a time: what is sent, how long an answer may be, and how a call is ended from outside.
+"""HTTP for one call at a time: which headers are sent, how long an answer may be, and how a call is cancelled.
 
-Nothing of the environment goes into a request (the client library would add headers from variables of its own), an
-answer is bounded in size, and a call that is no longer waited for loses its socket at once. Of the environment, only a
-proxy and the certificates (`SSL_CERT_FILE`) count, as company networks need them.
+The client library would add headers from environment variables; they are not sent. An answer is limited in size, and
+an abandoned call loses its socket at once. Of the environment, only the proxy and the certificates (`SSL_CERT_FILE`)
+are used, as company networks need them.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ _SENT: Final = ("host", "content-type", "content-length", "user-agent", "connect
 _LOGGERS: Final = ("httpx2", "httpcore2", "openai")
 
 
-class GivenUp(openai.OpenAIError):
-    """The call was abandoned. The client library repeats no request after an error of its own kind."""
+class CallAbandoned(openai.OpenAIError):
+    """The policy no longer waits for the call. The client library does not retry after an error of its own kind."""
 
 
-class UnusableAnswer(openai.OpenAIError):
-    """The answer came, and asking again would not help. The text says why."""
+class UnreadableAnswer(openai.OpenAIError):
+    """The answer cannot be read, and a retry would not help. The text says why."""
 
 
 def quiet_libraries() -> None:
-    """The libraries log URLs with their query and what a server wrote, either of which may hold the key."""
+    """The libraries log URLs with their query and the text of servers, either of which may contain the key."""
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def open_transport(endpoint: Endpoint) -> httpx2.HTTPTransport:
-    """HTTP to a model's server, through the proxy of the environment where there is one. Raises PolicyError."""
+    """HTTP to a model's server, through the proxy of the environment if there is one. Raises PolicyError."""
     try:
         return httpx2.HTTPTransport(proxy=_proxy(endpoint))
     except (OSError, ValueError, httpx2.InvalidURL) as error:
@@ -58,7 +58,7 @@ def open_transport(endpoint: Endpoint) -> httpx2.HTTPTransport:
 
 
 def route(endpoint: Endpoint) -> str:
-    """`directly`, or through which proxy; never the proxy's password."""
+    """`directly`, or through which proxy, without the proxy's password."""
     proxy = _proxy(endpoint)
     return f"through the proxy {urlsplit(proxy).netloc.rpartition('@')[2]}" if proxy else "directly"
 
@@ -77,7 +77,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class RecordingTransport(httpx2.BaseTransport):
-    """Records each request of a call, and ends an abandoned one at once."""
+    """Records each request of a call, and ends an abandoned call at once."""
 
     def __init__(self, inner: httpx2.BaseTransport, endpoint: Endpoint) -> None:
         self._inner = inner
@@ -95,7 +95,7 @@ class RecordingTransport(httpx2.BaseTransport):
 
     @property
     def last_status(self) -> int | None:
-        """Of the newest request; None where no answer came."""
+        """Of the newest request; None if it got no answer."""
         return self._attempts[-1].status if self._attempts else None
 
     @property
@@ -103,21 +103,21 @@ class RecordingTransport(httpx2.BaseTransport):
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """End the request in flight, and refuse every later one."""
+        """Ends the request in flight, and refuses every later one."""
         self._cancelled.set()
         for connected in self._sockets:
             try:
-                connected.shutdown(socket.SHUT_RDWR)  # closing alone would not wake who reads from it
+                connected.shutdown(socket.SHUT_RDWR)  # closing alone would not wake a thread that reads from it
             except OSError:
-                continue  # it was closed already
+                continue  # already closed
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """As the transport inside. Raises GivenUp after `cancel`."""
+        """Like the inner transport. Raises CallAbandoned after `cancel`."""
         if self._cancelled.is_set():
-            raise GivenUp("The call was given up.")
+            raise CallAbandoned("The call was abandoned.")
         kept = {name: value for name, value in request.headers.items() if name.lower() in _SENT}
         ours = {"authorization": f"Bearer {self._key}", "accept": "application/json", "accept-encoding": "identity"}
-        # A new one: the client library looks into the headers of its own again when the answer is there.
+        # A new request: the client library reads the headers of its own one again after the answer.
         return self._recorded(
             httpx2.Request(
                 request.method,
@@ -132,7 +132,7 @@ class RecordingTransport(httpx2.BaseTransport):
         self._inner.close()
 
     def _notice_connection(self, event: str, info: dict[str, Any]) -> None:
-        # "connection." of a direct one, "proxy." where TLS begins inside a proxy's tunnel
+        # the name begins with "connection.", or with "proxy." if TLS begins in a proxy's tunnel
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             connected = info["return_value"].get_extra_info("socket")
             self._sockets.append(connected)
@@ -144,21 +144,21 @@ class RecordingTransport(httpx2.BaseTransport):
         at = len(self._attempts)
         self._attempts.append(Attempt(start_ms, 0.0, error="no answer yet"))
 
-        def so_far(status: int | None, error: str = "") -> None:
+        def update(status: int | None, error: str = "") -> None:
             self._attempts[at] = Attempt(start_ms, self._now_ms() - start_ms, status, error)
 
         try:
             response = self._inner.handle_request(request)
         except httpx2.TransportError as error:
-            so_far(None, type(error).__name__)
-            raise GivenUp("The call was given up.") if self._cancelled.is_set() else error from None
-        so_far(response.status_code)
+            update(None, type(error).__name__)
+            raise CallAbandoned("The call was abandoned.") if self._cancelled.is_set() else error from None
+        update(response.status_code)
         return httpx2.Response(
             response.status_code,
-            # Whether to ask again follows from the status, not from what a server asks for in this header.
+            # Whether to retry depends on the status; with this header a server could ask for more requests.
             headers=[(name, value) for name, value in response.headers.raw if name.lower() != b"x-should-retry"],
-            stream=_Body(response, self._cancelled, partial(so_far, response.status_code)),
-            # Without the reason phrase: it is whatever a server writes, and gets into logs.
+            stream=_Body(response, self._cancelled, partial(update, response.status_code)),
+            # Without the reason phrase: it is text of the server, which gets into logs.
             extensions={"http_version": response.extensions.get("http_version", b"HTTP/1.1")},
         )
 
@@ -169,26 +169,26 @@ class RecordingTransport(httpx2.BaseTransport):
 class _Body(httpx2.SyncByteStream):
     """The bytes of an answer, up to MAX_ANSWER_BYTES."""
 
-    def __init__(self, response: httpx2.Response, cancelled: threading.Event, so_far: Callable[..., None]) -> None:
+    def __init__(self, response: httpx2.Response, cancelled: threading.Event, update: Callable[..., None]) -> None:
         self._stream: Any = response.stream
         self._coding = response.headers.get("content-encoding", "identity")
         self._cancelled = cancelled
-        self._so_far = so_far
+        self._update = update
 
     def __iter__(self) -> Iterator[bytes]:
         if self._coding.strip().lower() not in ("", "identity"):
-            raise UnusableAnswer("it is compressed, although it was asked not to be")
+            raise UnreadableAnswer("it is compressed, although the request refuses that")
         size = 0
         try:
             for chunk in self._stream:
                 size += len(chunk)
                 if size > MAX_ANSWER_BYTES:
-                    raise UnusableAnswer(f"it is longer than {MAX_ANSWER_BYTES:,} bytes")
+                    raise UnreadableAnswer(f"it is longer than {MAX_ANSWER_BYTES:,} bytes")
                 yield chunk
         except httpx2.TransportError as error:
-            self._so_far(type(error).__name__)
-            raise GivenUp("The call was given up.") if self._cancelled.is_set() else error from None
-        self._so_far()
+            self._update(type(error).__name__)
+            raise CallAbandoned("The call was abandoned.") if self._cancelled.is_set() else error from None
+        self._update()
 
     def close(self) -> None:
         self._stream.close()

@@ -1,6 +1,6 @@
-"""One tiny call before a launch: is the server there, does it take the key, does it know the model, does it call tools?
+"""The connection test: one small call that checks the server, the key, the model and its tool calls.
 
-The result is a sentence; it never holds a key.
+The result is a sentence without any part of the key.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _PROMPT: tuple[Message, ...] = (
     {"role": "system", "content": f"This is a test of the connection. Answer with one call of the tool {TOOL_NAME}."},
     {"role": "user", "content": "Call it with the one action noop."},
 )
-# The connection is fine; only this answer was invalid.
+# The connection works; only this answer was invalid.
 _ANSWERED = ("no_tool_call", "truncated", "bad_arguments", "unknown_action", "unknown_tool", "refusal")
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a tiny call went.
+    """The result of the connection test.
 
-    ok: the model answered with a valid call. reached: it answered at all. call: the evidence; None where nothing was
-    sent, because the settings are invalid or the key is not set.
+    ok: the model answered with a valid call. reached: it answered. call: the evidence; None if nothing was sent,
+    because the settings are invalid or the key is not set.
     """
 
     ok: bool
@@ -45,10 +45,10 @@ class Trial:
 
 
 def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
-    """Ask once, without HTTP retries, and within some 15 seconds.
+    """Calls the model once, without HTTP retries, within about 15 seconds.
 
-    What the server refused before is forgotten first: it may run another version by now. connect: what is asked instead
-    of the real server.
+    The fields that the server refused before are forgotten first: it may run another version now. connect: replaces the
+    real server.
     """
     tiny = replace(params, http_retries=0, max_tokens=min(params.max_tokens, _MAX_TOKENS), call_timeout_s=TRIAL_S)
     try:
@@ -57,14 +57,14 @@ def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
         policy = LlmPolicy(tiny, connect, max_actions=1) if connect else make_llm(tiny, seed=0, max_actions=1)
         with closing(policy):
             policy.reset(0)
-            # A little more than one call may take, so that a late one is a timeout and not the end of the episode.
+            # More than the call's own limit, so that a late answer is a timeout and not the end of an episode.
             policy.allow(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
             _, call = policy.ask(policy.body(_PROMPT))
     except InvalidConfig as error:
         return Trial(False, False, str(error))
     except PolicyError as error:
         return Trial(False, False, error.detail)
-    sentence = f"{_sentence(call)} It was asked {route(endpoint)}."
+    sentence = f"{_sentence(call)} It was called {route(endpoint)}."
     if call.left_out:
         names = join([field.name for field in call.left_out if not field.sent_as])
         sentence += f" The server refuses {names}, so requests leave that out." if names else ""

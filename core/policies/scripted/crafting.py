@@ -151,7 +151,7 @@ def _price(situation: Situation, thing: str, spare_wood: int) -> float:
 
 
 def _place_beside(situation: Situation, thing: str, present: tuple[str, ...]) -> Plan | None:
-    """Places a bench so that it and the `present` ones are in the 3x3 cells around one player position."""
+    """Places a bench so that it and the `present` ones are in the 3x3 cells around one position."""
     if not present:
         return _place(situation, thing, None)
     beside = _bench(situation, present) & standable(situation)
@@ -185,12 +185,12 @@ def _bench(situation: Situation, things: tuple[str, ...]) -> Mask:
 
 
 def standable(situation: Situation) -> Mask:
-    """Cells the player can stand on, perhaps after digging."""
+    """Cells the character can stand on, perhaps after digging."""
     return situation.where("player", *WALKABLE) | situation.diggable
 
 
 def _off_the_edge(situation: Situation) -> Mask:
-    """Crafter finds nothing nearby for a player at x = 0 or y = 0, so nothing can be made there."""
+    """Crafter finds nothing nearby for a character at x = 0 or y = 0, so nothing can be made there."""
     mask = np.ones(situation.map.shape, bool)
     mask[0, :] = mask[:, 0] = False
     return mask

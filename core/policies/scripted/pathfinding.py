@@ -94,6 +94,6 @@ def aim(
 def _moves_to(state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]) -> list[int]:
     moves: list[int] = []
     while state in before:
-        moves.append(state[1])  # the last move's direction is what the player faces
+        moves.append(state[1])  # the last move's direction is what the character faces
         state = before[state]
     return moves[::-1]

@@ -1,6 +1,6 @@
-"""A shelter of two cells with walls on all sides, so that zombies cannot stand next to a sleeping player.
+"""A shelter of two cells with walls on all sides, so that zombies cannot stand next to a sleeping character.
 
-The player faces a free cell only after moving towards it. So a room is two cells in a line: walk to one, back to the
+The character faces a free cell only after moving towards it. So a room is two cells in a line: walk to one, back to the
 other, and face the opening. The four cells beside the line must already be walls.
 """
 
@@ -86,7 +86,7 @@ def retreat(situation: Situation, why: str, rest: tuple[str, ...]) -> Plan | Non
 
 
 def _shut(situation: Situation, room: _Room, why: str) -> Plan | None:
-    """The next step to close the room the player is in; None if it is closed."""
+    """The next step to close the room the character is in; None if it is closed."""
     first, second = room.cells
     dx, dy = room.direction
     for inside, outwards, other in ((first, (-dx, -dy), second), (second, (dx, dy), first)):

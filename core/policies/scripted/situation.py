@@ -97,7 +97,7 @@ class Situation:
         return known[self.map]
 
     def is_free(self, cell: Cell) -> bool:
-        """Whether the player can walk onto a cell and survive."""
+        """Whether the character can walk onto a cell and survive."""
         return self.at(cell) in WALKABLE
 
     def can_dig(self, name: str) -> bool:
@@ -154,7 +154,7 @@ class Situation:
         return self._follow(self.distances.route(self._index(target)), *actions)
 
     def aim_at(self, wanted: Mask, *, from_cells: Mask | None = None) -> tuple[str, ...] | None:
-        """Moves after which the player faces a cell of `wanted`, standing on one of `from_cells`; None if too far."""
+        """Moves after which the character faces a cell of `wanted` from one of `from_cells`; None if too far."""
         faces = _flat(wanted)
         stands = None if from_cells is None else _flat(from_cells)
         moves = aim(
@@ -223,7 +223,7 @@ def step_towards(cell: Cell, direction: Cell) -> Cell:
 
 
 def way(situation: Situation, cell: Cell) -> str:
-    """Where a cell is from the player: "3 left and 2 up"."""
+    """Where a cell is from the character: "3 left and 2 up"."""
     dx, dy = cell[0] - situation.position[0], cell[1] - situation.position[1]
     parts: list[str] = []
     if dx:

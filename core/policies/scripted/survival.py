@@ -12,14 +12,14 @@ NAP_STEPS = (8, 95)  # steps of a day in which the light keeps zombies from appe
 
 
 def keep_sleeping(situation: Situation, memory: Memory) -> Plan | None:
-    """Continues to sleep until energy is full or the player is hurt."""
+    """Continues to sleep until energy is full or the character is hurt."""
     if not situation.observation.sleeping:
         return None
     return Plan(("sleep",) * 5, f"Asleep, energy {situation.inventory['energy']} of 9.")
 
 
 def fight_back(situation: Situation, memory: Memory) -> Plan | None:
-    """Hits a zombie or skeleton next to the player."""
+    """Hits a zombie or skeleton next to the character."""
     for cell in neighbours(situation.position):
         name = situation.at(cell)
         if name in ("zombie", "skeleton"):

@@ -45,6 +45,9 @@ class Family(NamedTuple):
     thinking: tuple[str, str] | None = None
 
 
+_FIRST = r"(?=[<\[◁✿tfah])"
+"""The first characters of all marks: most places of a text are passed over without trying the rows."""
+
 TURN = r"<\|(?:end|return|start|call)\|>"
 _GROUPS = "tool_call|tool_calls|toolcall|function_call|function_calls|functioncall|tool_code|tool_use|tools"
 _THINK = "think(?:ing|_fast|_faster)?|thoughts?|reasoning|scratchpad"
@@ -130,9 +133,9 @@ def _any(patterns: Iterable[str]) -> str:
 
 _THINKING = [family.thinking for family in FAMILIES if family.thinking]
 THINKING = re.compile(
-    rf"(?P<open>(?P<open_turn>{_any(opens for opens, closes in _THINKING if closes == TURN)})"
+    rf"{_FIRST}(?:(?P<open>(?P<open_turn>{_any(opens for opens, closes in _THINKING if closes == TURN)})"
     rf"|{_any(opens for opens, closes in _THINKING if closes != TURN)})"
-    rf"|(?P<close>{_any(closes for _, closes in _THINKING if closes != TURN)})|(?P<turn>{TURN})",
+    rf"|(?P<close>{_any(closes for _, closes in _THINKING if closes != TURN)})|(?P<turn>{TURN}))",
     re.IGNORECASE,
 )
 """A mark before (`open`) or after (`close`) thinking. Where thinking is a message (`open_turn`), `turn` closes it."""
@@ -158,7 +161,7 @@ class CallMarks:
         )
         self._families = (*FAMILIES, own)
         rows = (f"(?P<row{number}>{family.call})" for number, family in enumerate(self._families))
-        self._pattern = re.compile("|".join(rows), re.IGNORECASE)
+        self._pattern = re.compile(f"{_FIRST}(?:{'|'.join(rows)})", re.IGNORECASE)
 
     def first(self, text: str, start: int = 0) -> CallMark | None:
         """The first one from `start` on."""

@@ -72,7 +72,7 @@ def test_the_form_shows_missing_values_and_an_estimate(stored: TraceStore):
     fill(at, base_url="ftp://127.0.0.1")
     assert any("Enter a model, or" in info.value for info in at.info)
     fill(at, model="tiny-model")
-    assert any("no address of a web server" in error for error in errors(at))
+    assert any("The base URL is invalid" in error for error in errors(at))
     fill(at, base_url="http://127.0.0.1:9")
     assert errors(at) == [] and not at.button(key="launch_now").disabled
     said = summary(at)

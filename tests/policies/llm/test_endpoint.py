@@ -1,4 +1,4 @@
-"""A base URL is read however it is written, an invalid one is refused, and a key goes to its own server only."""
+"""A base URL is normalised, an invalid one is refused, and a key is sent to its own server only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "sk-test-9f8e7d6c5b4a3210"
         (" http://[::1]:9/v1 ", "http://[::1]:9/v1"),
     ],
 )
-def test_an_address_is_understood_however_it_is_written(url: str, base_url: str) -> None:
+def test_a_base_url_is_normalised(url: str, base_url: str) -> None:
     assert endpoint_of(url).base_url == base_url
 
 
@@ -36,17 +36,17 @@ def test_a_query_is_kept() -> None:
 @pytest.mark.parametrize(
     "url", ["", "   ", "ftp://host/v1", "http://", "http://user:pw@host/v1", "http://ho st/v1", "http://host:x", "//"]
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_base_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidConfig, match="base URL"):
         endpoint_of(url)
 
 
-def test_only_hosts_on_the_list_may_be_asked() -> None:
+def test_only_hosts_on_the_list_are_allowed() -> None:
     allowed = ("api.openai.com", "127.0.0.1:8080")
     assert endpoint_of("https://API.openai.com/v1", allowed_hosts=allowed).host == "api.openai.com"
     assert endpoint_of("http://127.0.0.1:8080", allowed_hosts=allowed).host == "127.0.0.1:8080"
     for url in ("http://127.0.0.1:9090", "https://evil.example/v1", "https://api.openai.com.evil.example"):
-        with pytest.raises(InvalidConfig, match="not on the list"):
+        with pytest.raises(InvalidConfig, match="not on the list of allowed"):
             endpoint_of(url, allowed_hosts=allowed)
 
 
@@ -108,13 +108,11 @@ def pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", ()),
     ],
 )
-def test_only_the_keys_that_are_paired_with_a_server_are_offered_for_it(
-    pairs: None, url: str, names: tuple[str, ...]
-) -> None:
+def test_only_the_keys_paired_with_a_server_are_offered(pairs: None, url: str, names: tuple[str, ...]) -> None:
     assert tuple(keys_for(url)) == names
 
 
-def test_whether_a_key_is_set_is_known_without_reading_it_out(pairs: None) -> None:
+def test_keys_that_are_not_set_are_marked(pairs: None) -> None:
     assert keys_for("https://api.x.ai") == {"NOT_SET_KEY": False, "XAI_API_KEY": False}
 
 
@@ -138,7 +136,7 @@ def test_no_other_variable_is_read_and_no_key_goes_to_another_server(
     assert "Choose a key of this server, or none" in str(caught.value) and KEY not in str(caught.value)
 
 
-def test_a_key_that_was_given_in_place_of_its_name_is_not_repeated(pairs: None) -> None:
+def test_a_key_entered_instead_of_its_name_is_not_shown(pairs: None) -> None:
     with pytest.raises(InvalidConfig) as caught:
         key_of(KEY, endpoint_of("https://api.openai.com"))
     assert KEY not in str(caught.value)
@@ -173,13 +171,13 @@ def test_an_endpoint_does_not_show_its_key() -> None:
         "http://host/v1?Token=abc",
     ],
 )
-def test_an_address_that_cannot_be_asked_or_holds_a_key_is_refused_in_words(url: str) -> None:
+def test_an_invalid_host_or_a_key_in_the_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidConfig, match="The base URL"):
         endpoint_of(url)
 
 
-def test_what_is_compared_with_the_list_is_what_is_asked() -> None:
-    """Case folding makes ss of a sharp s, which is another domain."""
-    with pytest.raises(InvalidConfig, match="not on the list"):
+def test_the_host_that_is_looked_up_is_compared_with_the_list() -> None:
+    """Case folding would turn a sharp s into ss, which is another domain."""
+    with pytest.raises(InvalidConfig, match="not on the list of allowed"):
         endpoint_of("https://mi\u00dfi\u00dfippi.ai/v1", allowed_hosts=["mississippi.ai"])
     assert endpoint_of("https://MISSISSIPPI.ai./v1", allowed_hosts=["mississippi.ai"]).host == "mississippi.ai."

@@ -1,4 +1,4 @@
-"""What a launch will come to: rough, but from the same texts that are sent."""
+"""The estimate of a launch: rough, but from the same texts that are sent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 from core.env import CrafterEnv
 from core.env.observation import as_text
 from core.policies.llm import LlmParams, estimate
-from core.policies.llm.client import Answer, FakeClient
+from core.policies.llm.client import Answer
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.estimate import OBSERVATION_CHARACTERS
 from core.policies.llm.policy import LlmPolicy
+from tests.support.model.fake_client import FakeClient
 from tests.support.model.server import calls
 
 
@@ -21,13 +22,13 @@ def params(**more: Any) -> LlmParams:
     return LlmParams(**{"base_url": "http://127.0.0.1:9", "model": "tiny-model", **more})
 
 
-def test_an_observation_is_about_as_long_as_it_is_taken_to_be() -> None:
+def test_the_assumed_length_of_an_observation_is_about_right() -> None:
     env = CrafterEnv(observe=False)
     env.reset(seed=3)
     assert len(as_text(env.observation(step_limit=1000))) == pytest.approx(OBSERVATION_CHARACTERS, rel=0.1)
 
 
-def test_a_first_call_is_about_as_long_as_what_is_sent() -> None:
+def test_the_estimate_of_a_first_call_is_about_right() -> None:
     env = CrafterEnv(observe=False)
     env.reset(seed=3)
     client = FakeClient([Answer(200, text=json.dumps(calls("noop")))])
@@ -40,7 +41,7 @@ def test_a_first_call_is_about_as_long_as_what_is_sent() -> None:
     assert one.tokens_in == pytest.approx(characters / 4, rel=0.15)
 
 
-def test_calls_are_episodes_times_decisions_and_what_is_remembered_counts() -> None:
+def test_remembered_decisions_add_tokens() -> None:
     forgetful = estimate(params(history=0), episodes=3, decisions=10, max_actions=5)
     mindful = estimate(params(history=8), episodes=3, decisions=10, max_actions=5)
     assert forgetful.calls == mindful.calls == 30
@@ -53,7 +54,7 @@ def test_calls_are_episodes_times_decisions_and_what_is_remembered_counts() -> N
     ).tokens_in == 12 * one.tokens_in + 100 * (0 + 1 + 2 + 3 + 2 + 3 + 2 + 3 + 2 + 3 + 2 + 3)
 
 
-def test_a_picture_adds_to_it_and_takes_the_place_of_the_text() -> None:
+def test_a_picture_adds_tokens() -> None:
     text, picture, both = (
         estimate(params(observe=kind, history=0), episodes=1, decisions=1, max_actions=5).tokens_in
         for kind in ("text", "picture", "both")
@@ -61,7 +62,7 @@ def test_a_picture_adds_to_it_and_takes_the_place_of_the_text() -> None:
     assert both > text and both > picture
 
 
-def test_a_known_price_is_a_cost_and_an_unknown_one_is_none() -> None:
+def test_the_cost_of_an_unknown_model_is_unknown() -> None:
     known = params(base_url="https://api.openai.com/v1", model="gpt-4o-mini")
     estimated = estimate(known, episodes=2, decisions=10, max_actions=5)
     assert estimated.cost_usd == pytest.approx(estimated.tokens_in * 0.15e-6 + estimated.tokens_out * 0.6e-6, rel=0.01)

@@ -1,4 +1,4 @@
-"""A model's server that fails on purpose (llmock): what the episode makes of it."""
+"""Episodes with a model's server that fails on purpose (llmock)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SPEC = EpisodeSpec(
 
 def played(llmock: Any, **params: Any) -> Episode:
     """Two decisions. The server answers in text once it has seen a tool's result, so nothing is remembered."""
-    told = {"base_url": f"{llmock.url}/v1", "model": "gpt-4o-mini", "history": 0, **params}
-    policy = make_policy(PolicySpec("llm", told), seed=1, max_actions=5)
+    settings = {"base_url": f"{llmock.url}/v1", "model": "gpt-4o-mini", "history": 0, **params}
+    policy = make_policy(PolicySpec("llm", settings), seed=1, max_actions=5)
     env = CrafterEnv(area=SPEC.env.area, observe=False)
     episode = run_episode(
-        replace(SPEC, policy=PolicySpec("llm", told)), env, policy, RewardShaper(SPEC.reward), NoRecorder()
+        replace(SPEC, policy=PolicySpec("llm", settings)), env, policy, RewardShaper(SPEC.reward), NoRecorder()
     )
     policy.close()
     return episode

@@ -1,4 +1,4 @@
-"""A company's proxy and certificates are used for hosts that are not loopback, and the connection test says so."""
+"""A company's proxy and certificates are used, except for loopback; the connection test names the route."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TLS = Path(__file__).parents[2] / "data" / "tls"
 
 
 class Tunnel:
-    """A proxy for HTTPS: it answers CONNECT and hands bytes on to `target`, whatever host was asked for."""
+    """A proxy for HTTPS: it answers CONNECT and forwards bytes to `target`, whichever host was requested."""
 
     def __init__(self, target: str) -> None:
         self.asked: list[str] = []
@@ -45,15 +45,15 @@ class Tunnel:
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             server = socket.create_connection(self._target)
             for source, target in ((client, server), (server, client)):
-                threading.Thread(target=_hand_on, args=(source, target), daemon=True).start()
+                threading.Thread(target=_forward, args=(source, target), daemon=True).start()
 
 
-def _hand_on(source: socket.socket, target: socket.socket) -> None:
+def _forward(source: socket.socket, target: socket.socket) -> None:
     try:
         while data := source.recv(65_536):
             target.sendall(data)
     except OSError:
-        pass  # one side has gone
+        pass  # one side has closed
     for end in (source, target):
         end.close()
 
@@ -84,7 +84,7 @@ def ask(url: str, **more: float) -> Answer:
         return client.complete(REQUEST, should_stop=lambda: False, **{"time_left_s": 30, **more})
 
 
-def test_a_host_elsewhere_is_asked_through_the_proxy_with_the_certificates_named(
+def test_another_host_is_called_through_the_proxy_with_the_configured_certificates(
     tunnel: Tunnel, model: ModelServer
 ) -> None:
     answer = ask("https://models.example/v1")
@@ -92,16 +92,14 @@ def test_a_host_elsewhere_is_asked_through_the_proxy_with_the_certificates_named
     assert model.requests[0][1]["authorization"] == f"Bearer {KEY}"
 
 
-def test_certificates_that_are_not_named_are_not_trusted(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_certificates_are_not_trusted(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     answer = ask("https://models.example/v1")
     assert answer.failure is not None and answer.failure[0] == "connection"
     assert "certificate" in answer.failure[1].lower()
 
 
-def test_a_call_in_a_tunnel_loses_its_connection_when_its_time_is_over(
-    model: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_in_a_tunnel_ends_with_its_time_limit(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([dribbles(60)], tls=TLS) as slow, closing(Tunnel(slow.host)) as tunnel:
         monkeypatch.setenv("HTTPS_PROXY", tunnel.url)
         monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "certificate.pem"))
@@ -113,7 +111,7 @@ def test_a_call_in_a_tunnel_loses_its_connection_when_its_time_is_over(
     assert answer.failure is not None and answer.failure[0] == "timeout"
 
 
-def test_loopback_and_hosts_of_no_proxy_are_asked_directly(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loopback_and_hosts_of_no_proxy_are_called_directly(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", ".example")
     with ModelServer([says(calls("noop"))]) as server:
         assert ask(server.url).status == 200
@@ -123,20 +121,20 @@ def test_loopback_and_hosts_of_no_proxy_are_asked_directly(tunnel: Tunnel, monke
     assert tunnel.asked == []
 
 
-def test_plain_http_goes_to_the_proxy_of_http(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_http_uses_the_http_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([says(calls("noop"))]) as proxy:
         monkeypatch.setenv("http_proxy", proxy.host)
         assert ask("http://models.example:8000").status == 200
         assert proxy.requests[0][0] == "http://models.example:8000/v1/chat/completions"
 
 
-def test_the_connection_test_says_which_way_it_went_and_no_password(tunnel: Tunnel) -> None:
+def test_the_connection_test_names_the_proxy_without_its_password(tunnel: Tunnel) -> None:
     trial = try_connection(LlmParams(base_url="https://models.example/v1", model="m"))
     assert trial.ok and "through the proxy 127.0.0.1:" in trial.sentence
     assert "password" not in trial.sentence and "someone" not in trial.sentence
 
 
-def test_a_certificate_file_that_is_missing_is_named(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_certificate_file_is_reported(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
     trial = try_connection(LlmParams(base_url="https://models.example/v1", model="m"))
     assert not trial.reached and "SSL_CERT_FILE" in trial.sentence

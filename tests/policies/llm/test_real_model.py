@@ -1,6 +1,6 @@
-"""Whole episodes of a real small model: what must be true of them, whatever the model says.
+"""Whole episodes with a real small model.
 
-Asked for with `make real-model`; no other run of the tests plays them.
+Only `make real-model` runs them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from core.env.rules import ACHIEVEMENTS, ACTIONS, ENGINE_VERSION, ITEMS
 from core.evidence import ModelTotals, model_totals, sent_messages
 from core.plan import LaunchPlan, make_run
 from core.policies.llm import LlmParams
+from core.policies.tools.errors import ADVICE
 from core.settings import Settings, worker_environment
 from core.store import EpisodeSummary, TraceStore
 from core.types import Decision, EnvConfig, Episode, Limits, ModelCall, OnDone, PolicySpec, RewardConfig, Spent
@@ -29,34 +30,14 @@ from tests.support.model.real_server import MODEL, NotInstalled, RealServer, mod
 
 pytestmark = pytest.mark.real_model
 
-# A whole call of this model is some 50 tokens long, so that this cuts a good part of them.
+# A complete call of this model has about 50 tokens, so that this cuts many of them.
 FEW_TOKENS = 64
-PATIENCE_S = 1_800  # for a call: how fast the machine is, is not what is tested
-KINDS = (
-    "auth",
-    "bad_arguments",
-    "connection",
-    "content_filter",
-    "context_overflow",
-    "empty_choices",
-    "invalid_body",
-    "model_not_found",
-    "no_tool_call",
-    "not_found",
-    "provider_error",
-    "quota_exhausted",
-    "rate_limited",
-    "refusal",
-    "timeout",
-    "tool_use_failed",
-    "truncated",
-    "unknown_action",
-    "unknown_tool",
-)
+MAX_CALL_S = 1_800  # for a call: the speed of the machine is not tested
+KINDS = (*ADVICE, "bad_arguments", "unknown_action", "unknown_tool")
 
 
 class Played(NamedTuple):
-    """An episode as it came back from the store, and what its run has spent."""
+    """An episode read from the store, and what its run has spent."""
 
     summary: EpisodeSummary
     episode: Episode
@@ -65,14 +46,14 @@ class Played(NamedTuple):
 
 @pytest.fixture(scope="module", autouse=True)
 def _installed() -> None:
-    """Who asks for the real model is told how to get it; to skip would look like success."""
-    said = ""
+    """Fails if the real model is not installed; to skip would look like success."""
+    problem = ""
     try:
         model_file()
     except NotInstalled as missing:
-        said = str(missing)
-    if said:  # outside of the handler, or pytest would show where that was
-        pytest.fail(said, pytrace=False)
+        problem = str(missing)
+    if problem:  # outside of the handler, whose traceback would be shown
+        pytest.fail(problem, pytrace=False)
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +68,13 @@ def played(server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Play
 
 
 def play(server: RealServer, folder: Path, *, decisions: int, **params: Any) -> Played:
-    """One world, launched as a person would, played by a worker process and read back from the store."""
-    base = {"base_url": server.url, "model": MODEL, "max_tokens": FEW_TOKENS, "call_timeout_s": PATIENCE_S}
-    told = LlmParams(**{**base, **params})
+    """One world, launched, played by a worker process and read from the store."""
+    base = {"base_url": server.url, "model": MODEL, "max_tokens": FEW_TOKENS, "call_timeout_s": MAX_CALL_S}
+    settings_of_model = LlmParams(**{**base, **params})
     plan = LaunchPlan(
         seeds=(42,),
         episodes_per_seed=1,
-        policy=PolicySpec("llm", asdict(told)),
+        policy=PolicySpec("llm", asdict(settings_of_model)),
         reward=RewardConfig(),
         limits=Limits(max_decisions=decisions),
         env=EnvConfig(),
@@ -109,7 +90,7 @@ def play(server: RealServer, folder: Path, *, decisions: int, **params: Any) -> 
         return Played(summary, store.episodes.load(summary.id), store.runs.spent(run.id))
 
 
-def test_the_episode_ends_for_a_reason_that_is_known(played: Played) -> None:
+def test_the_episode_ends_for_a_known_reason(played: Played) -> None:
     assert played.summary.status is Status.COMPLETED
     assert played.summary.stop_reason in (Reason.MAX_DECISIONS, Reason.TERMINATED)
     assert 1 <= played.summary.n_decisions <= 6
@@ -117,7 +98,7 @@ def test_the_episode_ends_for_a_reason_that_is_known(played: Played) -> None:
     assert all(step.action in ACTIONS for step in played.episode.steps)
 
 
-def test_every_decision_keeps_its_call_as_it_was(played: Played, server: RealServer) -> None:
+def test_every_call_is_recorded(played: Played, server: RealServer) -> None:
     for decision in played.episode.decisions:
         call = call_of(decision)
         answer = json.loads(call.response_text)
@@ -131,11 +112,11 @@ def test_every_decision_keeps_its_call_as_it_was(played: Played, server: RealSer
         assert sent_messages(call.request)[-1].text.endswith(decision.observation)
 
 
-def test_the_model_is_reminded_of_what_it_did(played: Played) -> None:
+def test_a_request_contains_the_earlier_decisions(played: Played) -> None:
     *earlier, last = played.episode.decisions
-    told = sent_messages(call_of(last).request)
-    assert [message.role for message in told].count("assistant") == len(earlier)
-    assert sum("Vitals" in message.text for message in told[1:]) == 1
+    messages = sent_messages(call_of(last).request)
+    assert [message.role for message in messages].count("assistant") == len(earlier)
+    assert sum("Vitals" in message.text for message in messages[1:]) == 1
 
 
 def test_from_the_third_call_on_most_of_the_prompt_is_cached(played: Played) -> None:
@@ -153,13 +134,13 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(played: Played) -> None:
     assert played.spent.tokens == sum((call.tokens_in or 0) + (call.tokens_out or 0) for call in calls)
 
 
-def test_its_actions_lead_to_the_same_states_without_the_model(played: Played) -> None:
+def test_the_episode_replays_exactly(played: Played) -> None:
     result = replay.check(played.episode)
     assert result.exact and result.frames == played.episode.length + 1
 
 
 @pytest.mark.parametrize("reads_calls", [True, False], ids=["read by the server", "read by us"])
-def test_many_calls_of_a_warm_model_are_all_classified(reads_calls: bool, tmp_path: Path) -> None:
+def test_calls_at_a_high_temperature_are_all_classified(reads_calls: bool, tmp_path: Path) -> None:
     with RealServer.started(reads_calls=reads_calls) as server:
         _, episode, _ = play(server, tmp_path, decisions=12, temperature=0.7, history=0, on_bad_call="noop")
     assert episode.decisions and episode.stop_reason in (Reason.MAX_DECISIONS, Reason.TERMINATED)
@@ -167,14 +148,14 @@ def test_many_calls_of_a_warm_model_are_all_classified(reads_calls: bool, tmp_pa
         call = call_of(decision)
         assert decision.error is None and decision.actions
         if call.error_kind is None:
-            assert any(made.actions for made in decision.tool_calls)
+            assert any(each.actions for each in decision.tool_calls)
         else:
             assert call.error_kind in KINDS and call.error_detail
             assert decision.warning == call.error_kind and decision.actions == ("noop",)
     assert replay.check(episode).exact
 
 
-def test_an_answer_that_cannot_be_whole_stops_the_episode_with_its_name(server: RealServer, tmp_path: Path) -> None:
+def test_a_cut_answer_stops_the_episode(server: RealServer, tmp_path: Path) -> None:
     summary, episode, _ = play(server, tmp_path, decisions=3, max_tokens=4)
     assert summary.status is Status.FAILED and summary.n_decisions == 1
     assert summary.error is not None and summary.error.kind in ("truncated", "no_tool_call")
@@ -182,14 +163,14 @@ def test_an_answer_that_cannot_be_whole_stops_the_episode_with_its_name(server: 
     assert episode.decisions[0].actions == () and replay.check(episode).exact
 
 
-def test_asking_again_keeps_every_answer(server: RealServer, tmp_path: Path) -> None:
+def test_retries_record_every_answer(server: RealServer, tmp_path: Path) -> None:
     _, episode, spent = play(server, tmp_path, decisions=1, max_tokens=4, on_bad_call="retry", ask_again=2)
     call = call_of(episode.decisions[0])
     assert len(call.all_calls) == spent.calls == 3
-    assert all(asked.error_kind in KINDS and asked.response_text for asked in call.all_calls)
+    assert all(each.error_kind in KINDS and each.response_text for each in call.all_calls)
 
 
-def test_a_prompt_beyond_the_context_is_named(server: RealServer, tmp_path: Path) -> None:
+def test_a_prompt_beyond_the_context_is_a_context_overflow(server: RealServer, tmp_path: Path) -> None:
     too_much = "These are the rules of the game. " * 2_000
     summary, episode, _ = play(server, tmp_path, decisions=1, system_prompt=too_much)
     assert summary.status is Status.FAILED and summary.error is not None

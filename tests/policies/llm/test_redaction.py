@@ -1,4 +1,4 @@
-"""No six characters of a key stay in anything that came back, however a server wrote them."""
+"""Six characters of a key in a row are removed from an answer in every form that the README names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def escaped(text: str) -> str:
 
 
 def meaning(text: str) -> str:
-    """What a reader of JSON makes of it, however often it is escaped."""
+    """The text without its JSON escapes, at any depth."""
     for _ in range(4):
         text = text.replace("\\\\", "\\").replace("\\/", "/")
         for character in set(KEY):
@@ -98,17 +98,17 @@ def test_six_characters_of_a_key_are_found_in_every_form(at: int):
             assert "[key removed]" in KeyRemover(KEY).text(written), name
 
 
-def test_what_is_around_a_key_stays():
+def test_the_text_around_a_key_stays():
     remover = KeyRemover(KEY)
     assert remover.text(f"before {KEY} after") == "before [key removed] after"
     assert remover.text(f'"before {escaped(KEY)} \\n after"') == '"before [key removed] \\n after"'
 
 
-def test_a_short_key_is_taken_out_whole():
+def test_a_short_key_is_removed():
     assert KeyRemover("abc1").text("abc1, abc and bc1") == "[key removed], abc and bc1"
 
 
-def test_no_key_takes_nothing_out():
+def test_without_a_key_nothing_is_removed():
     assert KeyRemover(NO_KEY).text(f"{NO_KEY} {KEY}") == f"{NO_KEY} {KEY}"
     assert KeyRemover("").text("text") == "text"
 
@@ -130,11 +130,11 @@ def test_no_key_takes_nothing_out():
         },
     ],
 )
-def test_pieces_that_reading_joins_are_found(answer: dict[str, Any]):
+def test_pieces_of_a_key_in_parts_and_chunks_are_removed(answer: dict[str, Any]):
     assert not pieces(repr(cleaned(answer)))
 
 
-def test_a_key_that_looks_like_the_tools_name_hides_no_call():
+def test_a_key_with_the_tools_name_in_it_does_not_change_a_call():
     key = f"{TOOL_NAME}-noop-key"
     call = {"function": {"name": TOOL_NAME, "arguments": {"actions": ["noop"]}}}
     parsed = KeyRemover(key).parsed(parse_response(response(tool_calls=[call])))

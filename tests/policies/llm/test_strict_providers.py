@@ -1,4 +1,4 @@
-"""Providers stricter than OpenAI play with the default settings; what they refuse is left out and recorded."""
+"""Providers stricter than OpenAI work with the default settings; fields that they refuse are left out and recorded."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def test_four_decisions_are_played_with_the_default_settings(provider: type[Stri
 
 
 @pytest.mark.parametrize("provider", STRICT, ids=lambda provider: provider.__name__)
-def test_a_full_history_is_still_taken_after_its_older_half_was_dropped(provider: type[StrictProvider]) -> None:
+def test_a_history_without_its_older_half_is_accepted(provider: type[StrictProvider]) -> None:
     with strict_server(provider()) as server:
         episode = play(server, decisions=6, history=3)
     assert episode.stop_reason is StopReason.MAX_DECISIONS
-    said = [len(call.request["messages"]) // 2 - 1 for call in calls_of(episode)]
-    assert said == [0, 1, 2, 3, 2, 3]
+    remembered = [len(call.request["messages"]) // 2 - 1 for call in calls_of(episode)]
+    assert remembered == [0, 1, 2, 3, 2, 3]
 
 
 @pytest.mark.parametrize("provider", [Gpt5, Claude, StrictFastApi, DeepSeek], ids=lambda each: each.__name__)
-def test_sampling_fields_that_are_refused_are_left_out_and_the_reason_is_recorded(
+def test_refused_sampling_fields_are_left_out_and_the_reason_is_recorded(
     provider: type[StrictProvider],
 ) -> None:
     with strict_server(provider()) as server:
@@ -71,7 +71,7 @@ def test_sampling_fields_that_are_refused_are_left_out_and_the_reason_is_recorde
     assert [len(call.attempts) for call in later[1:]] == [1, 1]
 
 
-def test_the_token_limit_is_sent_under_the_name_that_the_server_asks_for() -> None:
+def test_the_token_limit_is_sent_under_the_name_of_the_server() -> None:
     with strict_server(Gpt5()) as server:
         first, second, *_ = calls_of(play(server))
     ((name, new_name),) = {(field.name, field.sent_as) for field in second.left_out}
@@ -80,19 +80,19 @@ def test_the_token_limit_is_sent_under_the_name_that_the_server_asks_for() -> No
     assert [attempt.status for attempt in first.attempts] == [400, 200] and len(second.attempts) == 1
 
 
-def test_one_of_two_sampling_fields_is_kept_where_only_both_are_refused() -> None:
+def test_one_sampling_field_is_sent_if_only_both_together_are_refused() -> None:
     with strict_server(Claude()) as server:
         (call, *_) = calls_of(play(server, temperature=0.2, top_p=0.9))
     assert call.request["temperature"] == 0.2 and [field.name for field in call.left_out] == ["top_p"]
 
 
-def test_fields_of_the_message_that_a_server_refuses_are_left_out_of_it() -> None:
+def test_refused_fields_of_a_message_are_left_out() -> None:
     with strict_server(StrictFastApi()) as server:
         *_, last = calls_of(play(server))
     assert {field.name for field in last.left_out} == {"messages.refusal", "messages.annotations"}
 
 
-def test_the_connection_test_and_the_estimate_tell_what_is_left_out() -> None:
+def test_the_connection_test_and_the_estimate_name_the_refused_fields() -> None:
     with strict_server(Claude()) as server:
         params = LlmParams(base_url=server.url, model="m", temperature=0.2, top_p=0.9)
         trial = try_connection(params)
@@ -103,9 +103,9 @@ def test_the_connection_test_and_the_estimate_tell_what_is_left_out() -> None:
 
 def conversation(**message: Any) -> dict[str, Any]:
     call = {"id": "Call00000", "type": "function", "function": {"name": "interact", "arguments": "{}"}}
-    said = {"role": "assistant", "content": None, "tool_calls": [call], **message}
-    result = {"role": "tool", "tool_call_id": said["tool_calls"][0].get("id"), "content": "Executed."}
-    return {"model": "m", "messages": [{"role": "user", "content": "Play."}, said, result]}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call], **message}
+    result = {"role": "tool", "tool_call_id": answer["tool_calls"][0].get("id"), "content": "Executed."}
+    return {"model": "m", "messages": [{"role": "user", "content": "Play."}, answer, result]}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What goes over the wire and what does not; answers of no use; and that a call that was given up is over."""
+"""What a request contains, which answers are refused, and that an abandoned call ends."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def raw(data: bytes, *, then_close: bool = True) -> Reply:
     return reply
 
 
-def test_nothing_of_the_environment_goes_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-somebody")
-    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-somebody")
+def test_a_request_contains_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-environment")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-the-environment")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Other-Key: sk-other\nAuthorization: Bearer sk-other")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     answer, server = ask(says(calls("noop")))
     assert answer.status == 200
     ((_, headers, _),) = server.requests
     assert headers["authorization"] == f"Bearer {KEY}"
-    assert not any("somebody" in value or "sk-other" in value for value in headers.values())
+    assert not any("of-the-environment" in value or "sk-other" in value for value in headers.values())
     assert not [name for name in headers if name.startswith(("openai", "x-"))]
 
 
-def test_nothing_that_a_server_writes_gets_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_text_of_a_server_does_not_get_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     body = json.dumps(calls("noop")).encode()
     head = f"HTTP/1.1 200 fine {KEY}\r\nx-request-id: {KEY}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -77,13 +77,13 @@ def test_an_answer_that_is_too_long_is_fetched_once() -> None:
     ("reply", "kind", "status", "says_so"),
     [
         (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"), "invalid_body", 200, "broke off"),
-        (raw(b"HTTP/1.1 2x0 OK\r\n\r\n"), "connection", None, "no HTTP answer"),
-        (raw(b"SSH-2.0-OpenSSH_9.2\r\n"), "connection", None, "no HTTP answer"),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"), "connection", None, "no HTTP answer"),
-        (raw(b""), "connection", None, "was reached"),
+        (raw(b"HTTP/1.1 2x0 OK\r\n\r\n"), "connection", None, "did not send an HTTP answer"),
+        (raw(b"SSH-2.0-OpenSSH_9.2\r\n"), "connection", None, "did not send an HTTP answer"),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"), "connection", None, "did not send an HTTP answer"),
+        (raw(b""), "connection", None, "did not send an HTTP answer"),
     ],
 )
-def test_a_server_that_was_reached_is_not_said_to_be_out_of_reach(
+def test_an_error_tells_whether_the_server_was_reached(
     reply: Reply, kind: str, status: int | None, says_so: str
 ) -> None:
     answer, _ = ask(reply)
@@ -92,26 +92,12 @@ def test_a_server_that_was_reached_is_not_said_to_be_out_of_reach(
     assert says_so in answer.failure[1] and "cannot be reached" not in answer.failure[1]
 
 
-@pytest.mark.parametrize("charset", ["rot13", "hex", "idna", "no-such-thing", "utf-7"])
-def test_a_charset_that_is_none_is_passed_over(charset: str) -> None:
-    def reply(handler: BaseHTTPRequestHandler) -> None:
-        data = json.dumps(calls("noop")).encode()
-        handler.send_response(200)
-        handler.send_header("Content-Type", f"application/json; charset={charset}")
-        handler.send_header("Content-Length", str(len(data)))
-        handler.end_headers()
-        handler.wfile.write(data)
-
-    answer, _ = ask(reply)
-    assert json.loads(answer.text) == calls("noop")
-
-
-def test_a_server_cannot_ask_for_more_requests() -> None:
+def test_the_x_should_retry_header_is_ignored() -> None:
     _, server = ask(says({"error": {"message": "no"}}, 401, x_should_retry="true"), retries=5)
     assert len(server.requests) == 1
 
 
-def test_no_request_follows_a_call_that_was_given_up() -> None:
+def test_an_abandoned_call_is_not_retried() -> None:
     stop, gone = threading.Event(), threading.Event()
 
     def busy(handler: BaseHTTPRequestHandler) -> None:
@@ -122,7 +108,7 @@ def test_no_request_follows_a_call_that_was_given_up() -> None:
         answer = client.complete(REQUEST, time_left_s=60, should_stop=stop.is_set)
         for thread in threading.enumerate():
             if thread.name == "model-call":
-                thread.join()  # it ends by itself, and soon: nothing is left for it to do
+                thread.join()  # it ends soon by itself
         gone.set()
     assert answer.failure is not None and answer.failure[0] == "stopped"
     assert len(server.requests) == 1
@@ -132,7 +118,7 @@ def test_no_request_follows_a_call_that_was_given_up() -> None:
 @pytest.mark.parametrize(
     "begun", [b"", b"HTTP/1.1 200 OK\r\nx-slow: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
 )
-def test_a_call_that_was_given_up_loses_its_connection_wherever_it_stands(begun: bytes) -> None:
+def test_an_abandoned_call_loses_its_connection(begun: bytes) -> None:
     stop, ended = threading.Event(), threading.Event()
 
     def silent(handler: BaseHTTPRequestHandler) -> None:

@@ -21,52 +21,29 @@ ONE_CALL = {
     "hermes in python": "<tool_call>{'name': 'interact', 'arguments': {'actions': ['move_up', 'do']}}</tool_call>",
     "hermes around a fence": f"<tool_call>\n```json\n{CALL}\n```\n</tool_call>",
     "nemotron": f"<TOOLCALL>[{CALL}]</TOOLCALL>",
-    "granite and phi": f"<|tool_call|>[{CALL}]<|/tool_call|>",
     "phi-4-mini": f"functools[{CALL}]",
     "qwen3-coder": "<tool_call>\n<function=interact>\n<parameter=actions>\n"
     '["move_up", "do"]\n</parameter>\n<parameter=reasoning>\nhungry\n</parameter>\n</function>\n</tool_call>',
     "qwen3-coder, names on lines": "<function=interact><parameter=actions>\nmove_up\ndo\n</parameter></function>",
     "qwen3-coder, one parameter not closed": '<function=interact>\n<parameter=actions>["move_up", "do"]\n'
     "<parameter=reasoning>x</parameter></function>",
-    "seed-oss": '<seed:tool_call><function=interact><parameter=actions>["move_up", "do"]</parameter></function>'
-    "</seed:tool_call>",
     "llama on groq": f"<function=interact>{ARGUMENTS}</function>",
     "llama on groq, bracket missing": f"<function=interact{ARGUMENTS}</function>",
     "llama on groq, parentheses": f"<function(interact){ARGUMENTS}</function>",
     "llama on groq, start missing": f"interact{ARGUMENTS}</function>",
-    "minimax": '<minimax:tool_call>\n<invoke name="interact">\n<parameter name="actions">["move_up", "do"]</parameter>'
-    "\n</invoke>\n</minimax:tool_call>",
-    "deepseek v3.2": '<｜DSML｜function_calls><｜DSML｜invoke name="interact"><｜DSML｜parameter name="actions" '
-    'string="false">["move_up", "do"]</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>',
-    "glm": "<tool_call>interact\n<arg_key>actions</arg_key>\n"
-    '<arg_value>["move_up", "do"]</arg_value>\n<arg_key>reasoning</arg_key>\n<arg_value>x</arg_value>\n</tool_call>',
-    "llama 3": '<|python_tag|>{"name": "interact", "parameters": {"actions": ["move_up", "do"]}}<|eom_id|>',
     "llama 3 built-in": '<|python_tag|>interact.call(actions=["move_up", "do"])',
     "llama 3.1 plain": '{"type": "function", "name": "interact", "parameters": {"actions": ["move_up", "do"]}}',
-    "llama 4": '[interact(actions=["move_up", "do"], reasoning="hungry")]',
     "llama 4 with tokens": '<|python_start|>[interact(actions=["move_up", "do"])]<|python_end|>',
     "lfm2": '<|tool_call_start|>[interact(actions=["move_up", "do"])]<|tool_call_end|>',
     "mistral list": f"[TOOL_CALLS] [{CALL}]",
-    "mistral": f"[TOOL_CALLS]interact[ARGS]{ARGUMENTS}",
     "mistral with id": f"[TOOL_CALLS]interact[CALL_ID]a1b2c3d4e[ARGS]{ARGUMENTS}",
     "mistral without args mark": f"[TOOL_CALLS]interact{ARGUMENTS}",
-    "deepseek v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>interact\n"
-    f"```json\n{ARGUMENTS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-    "deepseek v3.1": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>interact<｜tool▁sep｜>{ARGUMENTS}<｜tool▁call▁end｜>",
-    "kimi k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.interact:0<|tool_call_argument_begin|>"
-    f"{ARGUMENTS}<|tool_call_end|><|tool_calls_section_end|>",
-    "gpt-oss": "<|channel|>analysis<|message|>Eat.<|end|><|start|>assistant<|channel|>commentary "
-    f"to=functions.interact <|constrain|>json<|message|>{ARGUMENTS}<|call|>",
-    "gpt-oss without tokens": f"commentary to=functions.interact json{ARGUMENTS}",
     "gemma": '```tool_code\ninteract(actions=["move_up", "do"])\n```',
     "gemma printing": '```tool_code\nprint(default_api.interact(actions=["move_up", "do"]))\n```',
-    "gemma 4": '<|tool_call>call:interact{actions:[<|"|>move_up<|"|>,<|"|>do<|"|>]}<tool_call|>',
     "gemma 4 with commas and colons": '<|tool_call>call:interact{actions:[<|"|>move_up<|"|>,<|"|>do<|"|>],'
     'reasoning:<|"|>so, then: eat<|"|>}<tool_call|>',
     "functiongemma": "<start_function_call>call:interact{actions:[<escape>move_up<escape>,<escape>do<escape>]}"
     "<end_function_call>",
-    "command r": '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "interact", "parameters": '
-    '{"actions": ["move_up", "do"]}}]<|END_ACTION|>',
     "lm studio": f"[TOOL_REQUEST]{CALL}[END_TOOL_REQUEST]",
     "react": f"Thought: a cow\nAction: interact\nAction Input: {ARGUMENTS}",
     "langchain": '```json\n{"action": "interact", "action_input": {"actions": ["move_up", "do"]}}\n```',

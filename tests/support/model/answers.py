@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.policies.tools import ParsedResponse, parse_response
+from core.types import Decision, PolicyReply, RewardBreakdown, StateFacts, Timing
 
 
 def call(arguments: Any, name: Any = "interact", call_id: str = "call_1") -> dict[str, Any]:
@@ -22,6 +23,23 @@ CALL = '{"name": "interact", "arguments": {"actions": ["move_up", "do"]}}'
 def answered(content: Any, *, finish: str | None = "stop", **message: Any) -> ParsedResponse:
     choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": finish}
     return parse_response({"status": 200, "headers": {}, "body": {"choices": [choice]}})
+
+
+def decision_of(index: int, reply: PolicyReply) -> Decision:
+    """A decision with this reply, without steps."""
+    return Decision(
+        index=index,
+        observation="seen",
+        tool_calls=reply.tool_calls,
+        steps=(),
+        not_executed=(),
+        before=StateFacts(),
+        reward=RewardBreakdown("consistent", 1.0),
+        unlocked=(),
+        unique_unlocked=(),
+        timing=Timing(0, 0, (), 0),
+        model_call=reply.model_call,
+    )
 
 
 HOSTILE = {

@@ -1,4 +1,4 @@
-"""Episodes of a language model whose answers a test writes itself, played by the real loop into a real store."""
+"""Episodes of a language model with answers that a test writes, played by the real loop into a real store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from core.env import CrafterEnv
 from core.policies.llm import LlmParams, LlmPolicy
-from core.policies.llm.client import Answer, FakeClient
+from core.policies.llm.client import Answer, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
 from core.rewards import RewardShaper
 from core.rollout import run_episode
@@ -16,6 +16,23 @@ from core.store import TraceStore
 from core.types import EnvConfig, Episode, EpisodeSpec, Limits, PolicySpec, RewardConfig
 from tests.support.model.server import calls
 from tests.support.records import make_run
+
+
+class FakeClient:
+    """Gives its answers in order, the last one repeatedly; records the requests."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._answers = list(answers)
+
+    def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
+        self.requests.append(request)
+        if should_stop():
+            return Answer(None, failure=("stopped", "The call was abandoned because the episode was stopped."))
+        return self._answers[min(len(self.requests), len(self._answers)) - 1]
+
+    def close(self) -> None: ...
+
 
 LLM_PARAMS: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "asked-model", "system_prompt": "Play."}
 
@@ -26,7 +43,7 @@ def answer(*actions: str, **more: Any) -> Answer:
 
 
 def says(message: dict[str, Any], *, finish_reason: str = "stop", **more: Any) -> Answer:
-    """An answer with a message of one's own."""
+    """An answer with this message."""
     body = {"choices": [{"index": 0, "message": message, "finish_reason": finish_reason}], **more}
     return Answer(200, text=json.dumps(body))
 
@@ -41,7 +58,7 @@ def play_model(
     minutes: int = 0,
     **params: Any,
 ) -> tuple[Episode, FakeClient]:
-    """Launch a run of one episode, `run-of-<id>`, and play it; a decision for each answer where no number is given."""
+    """Launch a run of one episode, `run-of-<id>`, and play it; by default with a decision for each answer."""
     policy_params = LlmParams(**{**LLM_PARAMS, **params})
     spec = EpisodeSpec(
         seed=42,

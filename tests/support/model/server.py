@@ -26,11 +26,11 @@ REQUEST: dict[str, Any] = {
 
 class _Quiet(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is what is tested; a reply that breaks shows in the test's own asserts."""
+        """A client that disconnects is tested on purpose; a failing reply shows in the test's own asserts."""
 
 
 class ModelServer:
-    """Answers request after request with what it was given, the last one again and again.
+    """Answers the requests with the replies in order, the last one repeatedly.
 
     requests: (path, headers by lower-case name, body) of each. tls: a folder with a certificate and its key.
     """
@@ -51,7 +51,7 @@ class ModelServer:
                 at = min(len(server.requests), len(server._replies)) - 1
                 try:
                     server._replies[at](self)
-                except (BrokenPipeError, ConnectionResetError):  # the client has given up: that is what is tested
+                except (BrokenPipeError, ConnectionResetError):  # the client has abandoned the call, on purpose
                     self.close_connection = True
 
             def log_message(self, format: str, *args: Any) -> None:
@@ -68,12 +68,12 @@ class ModelServer:
 
     @property
     def host(self) -> str:
-        """Address and port, as `CRAFTSCOPE_KEYS` pairs a key with it."""
+        """Host and port, as `CRAFTSCOPE_KEYS` pairs a key with it."""
         return f"127.0.0.1:{self._http.server_address[1]}"
 
     @property
     def url(self) -> str:
-        """Its base URL."""
+        """The base URL."""
         return f"http://{self.host}/v1"
 
     def __enter__(self) -> Self:
@@ -105,7 +105,7 @@ def says(body: Any, status: int = 200, **headers: str) -> Reply:
 
 
 def dribbles(seconds: float) -> Reply:
-    """A byte at a time, for so long."""
+    """Sends a byte at a time, for this long."""
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -122,7 +122,7 @@ def dribbles(seconds: float) -> Reply:
 
 
 def holds(until: threading.Event, then: Reply) -> Reply:
-    """Answers only once `until` is set, for a client that has given up before."""
+    """Answers only once `until` is set, for a client that has abandoned the call."""
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
         until.wait(120)
@@ -157,7 +157,7 @@ def calls(*actions: str, **more: Any) -> dict[str, Any]:
 
 
 def ask(*replies: Reply, retries: int = 0, time_left_s: float = 20, query: str = "") -> tuple[Answer, ModelServer]:
-    """What the real client makes of these replies to REQUEST, and the server that gave them."""
+    """The real client's answer to REQUEST from a server with these replies, and the server."""
     with ModelServer(replies) as server:
         client = OpenAIClient(endpoint_of(server.url + query, KEY), retries=retries)
         answer = client.complete(REQUEST, time_left_s=time_left_s, should_stop=lambda: False)

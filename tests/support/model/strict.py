@@ -1,4 +1,4 @@
-"""Stand-ins for providers that are stricter than OpenAI: real servers on loopback that check every request whole.
+"""Stand-ins for providers that are stricter than OpenAI: real servers on loopback that check every field of a request.
 
 Each is a class with `problem`, which names the rule that a request breaks, and `message`, what it answers. To add one,
 write such a class and list it in `STRICT`.
@@ -31,7 +31,7 @@ class StrictProvider:
         self.given: list[Message] = []
 
     def problem(self, request: dict[str, Any]) -> Refusal | None:
-        """Why the request is refused; None where it is fine."""
+        """Why the request is refused; None if it is valid."""
         for name, value in request.items():
             if value is None:
                 return refused(f"Invalid type for '{name}': expected a value, got null.", param=name)
@@ -68,7 +68,7 @@ class StrictProvider:
         says(body)(handler)
 
     def returned(self, request: dict[str, Any]) -> Iterator[tuple[Message, Message]]:
-        """Each assistant message of the request, with the one that was given: the newest in both belong together."""
+        """Each assistant message of the request, with the one that the server sent, the newest first."""
         came_back = [message for message in request["messages"] if message["role"] == "assistant"]
         yield from zip(reversed(came_back), reversed(self.given), strict=False)
 
@@ -124,7 +124,7 @@ class Mistral(StrictProvider):
 
 
 class MistralWithoutIds(Mistral):
-    """A server of the same rules that gives its calls no ids, so that ours are used."""
+    """The same rules, but its calls have no ids, so that ours are used."""
 
     def message(self, at: int) -> Message:
         message = super().message(at)
@@ -160,7 +160,7 @@ class Claude(StrictProvider):
 
 
 class StrictFastApi(StrictProvider):
-    """A FastAPI server whose models forbid what they do not know, in messages too, though it writes more itself."""
+    """A FastAPI server that forbids unknown fields, in messages too, although it sends some itself."""
 
     FIELDS = ("model", "messages", "tools", "max_tokens")
     MESSAGE_FIELDS = ("role", "content", "tool_calls", "tool_call_id")
