@@ -12,7 +12,7 @@ from pandas.io.formats.style import Styler
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError
 from core.export import episode_json
-from core.store import EpisodeFilter, EpisodeSummary, Totals
+from core.store import Cursor, EpisodeFilter, EpisodeSummary, Totals
 from core.text import plural
 from pages.components.browser.styles import traces_styles
 from pages.components.rewards.reward_text import reward_text, strategy_label
@@ -69,7 +69,7 @@ def _mean(value: float | None, as_text: Callable[[float], str]) -> str:
 
 
 def _show_list(chosen: EpisodeFilter) -> None:
-    cursors: list[str | None] = st.session_state.setdefault(f"trace_cursors:{chosen!r}", [None])
+    cursors: list[Cursor | None] = st.session_state.setdefault(f"trace_cursors:{chosen!r}", [None])
     page = store().episodes.page(chosen, cursor=cursors[-1], limit=_PAGE_SIZE)
     if not page.rows and not page.unreadable and len(cursors) == 1:
         st.info("No stored episode matches these filters. Clear one or all of them.")
@@ -96,7 +96,7 @@ def _show_list(chosen: EpisodeFilter) -> None:
         _show_detail(selected[0])
 
 
-def _show_pages(cursors: list[str | None], following: str | None) -> None:
+def _show_pages(cursors: list[Cursor | None], following: Cursor | None) -> None:
     if st.button("← Newer", disabled=len(cursors) == 1, key="newer"):
         cursors.pop()
         st.rerun()

@@ -1,4 +1,4 @@
-"""Decisions leave as training examples that say what was asked, answered and earned, and come back as they were."""
+"""Training examples (SFT): what a line holds, which decisions are exported, and that lines are read again."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import json
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.errors import InvalidInput, UnknownEpisode
+from core.errors import InvalidInput
 from core.export import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 from core.policies.llm.client import Answer
 from core.policies.llm.prompt import default_system_prompt
 from core.policies.tools import tool_schema
 from core.rollout import run_rollout
 from core.store import EpisodeFilter, TraceStore
-from core.types import EpisodeSpec, Limits, Outcome, PolicySpec, StopReason
+from core.types import EpisodeSpec, Limits, PolicySpec
 from tests.support.model.fake_client import answer, play_model, says
-from tests.support.records import START, make_run, record_episode
+from tests.support.records import make_run, record_episode
 
 DATA = Path(__file__).parent / "data"
 DIALECTS = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))
@@ -42,7 +42,7 @@ def exported(store: TraceStore, **wanted: Any) -> list[SftRecord]:
 
 
 def play_script(store: TraceStore, name: str, episode_id: str = "script", decisions: int = 3) -> None:
-    """An episode of a player that asks no model, by the rollout that workers use."""
+    """An episode of a policy that asks no model."""
     spec = EpisodeSpec(7, PolicySpec(name), 1, limits=Limits(max_decisions=decisions), max_actions_per_call=2)
     store.runs.create(make_run("script-run", [episode_id], seed=7, policy=spec.policy, limits=spec.limits))
     store.queue.claim_next(worker="test")
@@ -52,7 +52,7 @@ def play_script(store: TraceStore, name: str, episode_id: str = "script", decisi
 # ------------------------------------------------------------------------------------------------- what a line holds
 
 
-def test_a_line_says_what_was_asked_answered_and_earned(store: TraceStore) -> None:
+def test_a_line_holds_the_request_the_answer_and_the_rewards(store: TraceStore) -> None:
     sapling = answer("do", "do", "do", "do", "do")
     played, client = play_model(store, "episode-1", [answer("noop"), sapling, sapling])
     first, second, third = exported(store)
@@ -86,7 +86,7 @@ def test_a_line_says_what_was_asked_answered_and_earned(store: TraceStore) -> No
     assert first.time.tzinfo is not None and played.started_at < first.time < second.time <= datetime.now(UTC)
 
 
-def test_the_text_and_the_thinking_of_an_answer_are_kept(store: TraceStore) -> None:
+def test_the_text_and_reasoning_of_an_answer_are_exported(store: TraceStore) -> None:
     function = {"name": "interact", "arguments": '{"actions": ["do"]}'}
     call = {"id": "a", "type": "function", "function": function}
     play_model(store, "episode-1", [says({"content": "A tree.", "reasoning_content": "Hm.", "tool_calls": [call]})])
@@ -100,7 +100,7 @@ def test_the_text_and_the_thinking_of_an_answer_are_kept(store: TraceStore) -> N
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect["name"])
-def test_every_dialect_comes_back_as_the_same_calls(store: TraceStore, dialect: dict[str, Any]) -> None:
+def test_calls_in_every_dialect_are_exported_and_read_again(store: TraceStore, dialect: dict[str, Any]) -> None:
     response = dialect["response"]
     text = response.get("body")
     if "stream" in response:
@@ -124,8 +124,8 @@ def test_arguments_are_text_or_objects_in_every_message(store: TraceStore) -> No
     assert as_objects.parsed().actions == text.parsed().actions == text.actions == ("do",)
 
     def arguments(record: SftRecord) -> list[Any]:
-        said = (message for message in record.messages if message["role"] == "assistant")
-        return [call["function"]["arguments"] for message in said for call in message["tool_calls"]]
+        answers = (message for message in record.messages if message["role"] == "assistant")
+        return [call["function"]["arguments"] for message in answers for call in message["tool_calls"]]
 
     assert all(isinstance(each, str) for each in arguments(text))
     assert arguments(as_objects) == [
@@ -161,7 +161,7 @@ def test_a_truncated_call_is_not_completed(store: TraceStore, text: str) -> None
     assert record.warning == "truncated"
 
 
-def test_no_more_actions_count_than_a_call_may_hold(store: TraceStore) -> None:
+def test_actions_beyond_the_maximum_per_call_are_left_out(store: TraceStore) -> None:
     play_model(store, "episode-1", [answer("do", "noop", "do", "noop", "do", "noop", "do")])
     (record,) = exported(store)
     assert len(record.actions) == record.max_actions_per_call == 5
@@ -175,7 +175,7 @@ def test_actions_beyond_a_limit_are_not_executed(store: TraceStore) -> None:
     assert record.executed == ("do", "noop")
 
 
-def test_a_picture_is_kept_as_it_was_sent(store: TraceStore) -> None:
+def test_a_picture_is_exported_as_it_was_sent(store: TraceStore) -> None:
     _, client = play_model(store, "episode-1", [answer("noop"), answer("do")], observe="both")
     records = exported(store)
     for record, request in zip(records, client.requests, strict=True):
@@ -183,7 +183,7 @@ def test_a_picture_is_kept_as_it_was_sent(store: TraceStore) -> None:
         assert record.prompt[-1]["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
-def test_hostile_text_is_one_line_and_comes_back(store: TraceStore) -> None:
+def test_hostile_text_stays_on_one_line_and_is_read_again(store: TraceStore) -> None:
     hostile = json.dumps({"actions": ["do"], "reasoning": HOSTILE})
     function = {"name": "interact", "arguments": hostile}
     message = {"content": HOSTILE, "tool_calls": [{"id": HOSTILE, "function": function}]}
@@ -200,14 +200,8 @@ def test_hostile_text_is_one_line_and_comes_back(store: TraceStore) -> None:
     assert first.parsed().tool_calls == episode.decisions[0].tool_calls
 
 
-def test_lines_are_read_as_bytes_or_text_and_empty_ones_are_passed_over(store: TraceStore) -> None:
-    play_model(store, "episode-1", [answer("do")])
-    (line,) = sft_lines(store)
-    assert len(list(read_sft([line, b"\n", line.decode(), "  "]))) == 2
-
-
 @pytest.mark.parametrize(
-    ("line", "says_"),
+    ("line", "problem"),
     [
         ("{", "Line 2 is not of an SFT export"),
         (b"\xff", "Line 2 is not of an SFT export"),
@@ -217,17 +211,17 @@ def test_lines_are_read_as_bytes_or_text_and_empty_ones_are_passed_over(store: T
         ('{"format": "craftscope-sft-1"}', "Line 2 is not of an SFT export"),
     ],
 )
-def test_a_line_of_another_kind_is_not_read(line: bytes | str, says_: str) -> None:
-    with pytest.raises(InvalidInput, match=says_):
-        list(read_sft(["", line]))
+def test_a_line_of_another_format_is_refused(line: bytes | str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        list(read_sft(["", line]))  # empty lines are skipped
 
 
-def test_the_schema_is_the_one_that_is_written_down() -> None:
-    # A field that is added belongs into the file; one that changes or goes needs a new format and a new file.
+def test_the_schema_matches_the_published_file() -> None:
+    # Add new fields to the file. A field that changes or goes needs a new format and a new file.
     assert sft_schema() == json.loads((DATA / "sft_schema_1.json").read_text(encoding="utf-8"))
 
 
-def test_the_lines_of_a_known_episode_are_the_ones_that_are_written_down(store: TraceStore) -> None:
+def test_the_lines_of_a_known_episode_match_the_published_file(store: TraceStore) -> None:
     store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 6)
     wanted = SftFilter(all_policies=True)
@@ -301,29 +295,19 @@ def four(store: TraceStore) -> TraceStore:
         (SftFilter(all_policies=True), {"other": 1, "rich": 4, "poor": 2, "script": 3}),
         (SftFilter(min_reward=1.0), {"rich": 1}),
         (SftFilter(EpisodeFilter(min_reward=1.0)), {"rich": 4}),
-        (SftFilter(EpisodeFilter(achievements=("collect_sapling",))), {"rich": 4}),
-        (SftFilter(EpisodeFilter(achievements=("collect_sapling", "collect_wood"))), {}),
         (SftFilter(EpisodeFilter(policies=("random",))), {}),
         (SftFilter(EpisodeFilter(policies=("random",)), all_policies=True), {"script": 3}),
         (SftFilter(models=("other-model",)), {"other": 1}),
         (SftFilter(models=("other-model",), all_policies=True), {"other": 1}),
         (SftFilter(models=("asked-model",)), {}),
-        (SftFilter(EpisodeFilter(created_after=START + timedelta(hours=1))), {"other": 1, "rich": 4}),
-        (SftFilter(EpisodeFilter(created_before=START + timedelta(hours=1))), {"poor": 2}),
-        (SftFilter(EpisodeFilter(run_id="run-of-poor")), {"poor": 2}),
     ],
 )
-def test_filters_let_through_what_they_name(four: TraceStore, wanted: SftFilter, episodes: dict[str, int]) -> None:
+def test_filters_select_decisions(four: TraceStore, wanted: SftFilter, episodes: dict[str, int]) -> None:
     records = list(sft_records(four, wanted))
     counts = {record.episode_id: 0 for record in records}
     for record in records:
         counts[record.episode_id] += 1
     assert counts == episodes
-
-
-def test_a_run_that_is_not_stored_is_said(store: TraceStore) -> None:
-    with pytest.raises(UnknownEpisode, match="No run 'nowhere'"):
-        exported(store, episodes=EpisodeFilter(run_id="nowhere"))
 
 
 # ------------------------------------------------------------------------------------------------------ streaming
@@ -352,12 +336,7 @@ def test_episodes_may_be_deleted_and_added_during_an_export(store: TraceStore) -
     ]
 
 
-def test_an_episode_that_is_running_is_exported_as_far_as_it_is(store: TraceStore) -> None:
-    record_long_episode(store, 3, finish=False)
-    assert [record.decision for record in exported(store) if record.episode_id == "long"] == [0, 1, 2]
-
-
-def test_two_thousand_decisions_take_no_more_memory_than_one(store: TraceStore) -> None:
+def test_an_export_holds_one_decision_at_a_time(store: TraceStore) -> None:
     record_long_episode(store, 2_000)
     wanted = SftFilter(EpisodeFilter(run_id="long-run"))
     lines = sft_lines(store, wanted)
@@ -375,8 +354,8 @@ def test_two_thousand_decisions_take_no_more_memory_than_one(store: TraceStore) 
     assert peak < 2_000_000
 
 
-def record_long_episode(store: TraceStore, decisions: int, *, finish: bool = True) -> None:
-    """One real decision again and again, each time with other messages, as the episode `long` of `long-run`."""
+def record_long_episode(store: TraceStore, decisions: int) -> None:
+    """A running episode, `long` of `long-run`: one real decision repeated, each time with other messages."""
     played, _ = play_model(store, "short", [answer("noop")])
     (real,) = played.decisions
     assert played.initial is not None and real.model_call is not None
@@ -386,9 +365,7 @@ def record_long_episode(store: TraceStore, decisions: int, *, finish: bool = Tru
     recorder.start(played.started_at, played.initial)
     request = real.model_call.request
     for index in range(decisions):
-        told = [{"role": "user", "content": f"{at}: {real.observation}"} for at in range(max(0, index - 3), index + 1)]
-        call = replace(real.model_call, request={**request, "messages": [request["messages"][0], *told]})
+        turns = [{"role": "user", "content": f"{at}: {real.observation}"} for at in range(max(0, index - 3), index + 1)]
+        call = replace(real.model_call, request={**request, "messages": [request["messages"][0], *turns]})
         step = replace(real.steps[0], index=index)
         recorder.record(replace(real, index=index, steps=(step,), model_call=call))
-    if finish:
-        recorder.finish(Outcome(StopReason.MAX_DECISIONS, datetime.now(UTC)))

@@ -2,15 +2,13 @@
 
 document    an episode as one JSON document
 sft         decisions as training examples, one JSON object a line
-portion     the first of many lines, with how many there were
-files       a file that is seen whole or not at all
+files       a file that is seen whole or not at all; the first of many lines
 command     the command
 """
 
 from core.export.command import main, sft_command
 from core.export.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
-from core.export.files import write_whole
-from core.export.portion import Portion, first_of
+from core.export.files import Portion, first_of, write_whole
 from core.export.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 
 __all__ = [

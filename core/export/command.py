@@ -8,8 +8,9 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.blobs import to_json
 from core.store.database import FILE_NAME, parsed_url
-from core.store.failures import printable
+from core.text import visible
 from core.types import EpisodeStatus
 
 # DEL, the control characters from U+0080 on, and marks that turn the direction of writing, in UTF-8. In JSON they stand
@@ -196,26 +197,14 @@ def _export_document(given: argparse.Namespace) -> None:
 
 def _export_sft(given: argparse.Namespace) -> None:
     with _stored() as store:
+        lines = sft_lines(store, _sft_filter(given))
         try:
-            lines = _Counted(sft_lines(store, _sft_filter(given)))
-            _put(given.out, lines)
+            first = list(islice(lines, 1))
+            _put(given.out, chain(first, lines))
         except UnknownEpisode as error:
             raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
-    if not lines.count:
+    if not first:
         sys.stderr.write(_NOTHING_PASSED)
-
-
-class _Counted:
-    """Lines, and how many of them were taken."""
-
-    def __init__(self, lines: Iterable[bytes]) -> None:
-        self.count = 0
-        self._lines = lines
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self._lines:
-            self.count += 1
-            yield line
 
 
 def _stored() -> TraceStore:
@@ -225,22 +214,12 @@ def _stored() -> TraceStore:
     if settings.db_url is not None:
         url = parsed_url(settings.db_url)
         file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
-    if file is not None and _is_missing(file):
+    if file is not None and not os.path.exists(file):
         raise InvalidInput(
-            f"There is no database {printable(str(file))} yet, so nothing can be exported. Play an episode first, or "
-            "name another with CRAFTSCOPE_DATA_DIR or CRAFTSCOPE_DB_URL."
+            f"There is no database {visible(str(file))} to export from. Play an episode first, or name another with "
+            "CRAFTSCOPE_DATA_DIR or CRAFTSCOPE_DB_URL."
         )
     return TraceStore.from_settings(settings)
-
-
-def _is_missing(file: Path) -> bool:
-    try:
-        file.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:  # opening it says what is wrong
-        return False
-    return False
 
 
 def _seen(piece: bytes) -> bytes:

@@ -1,20 +1,21 @@
-"""Files that other programs read: seen whole or not at all."""
+"""Files that other programs read: seen whole or not at all, or their first lines."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import InvalidInput
+from core.store.failures import reason
+from core.text import visible
 
-Content = bytes | Iterable[bytes]
 
-
-def write_whole(path: Path, content: Content) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file under another name first, so that it is never seen half written. Raises InvalidInput.
 
     content: bytes, or pieces that are computed while they are written; their errors pass through, and the file
@@ -53,8 +54,30 @@ def _refused(path: Path, *errors: type[Exception]) -> Generator[None]:
     try:
         yield
     except errors as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InvalidInput(
-            f"{ascii(str(path))[1:-1]} cannot be written ({reason}). Free some space, or name another file in a folder "
-            "that exists and that you may write to."
+            f"{visible(str(path))} cannot be written ({reason(error)}). Free some space, or name another file in a "
+            "folder that exists and that you may write to."
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """How many lines were taken and their bytes. is_all: whether there was none after them."""
+
+    lines: int
+    size: int
+    is_all: bool
+
+
+def first_of(
+    lines: Iterable[bytes], put: Callable[[bytes], object] | None = None, *, max_lines: int, max_bytes: int
+) -> Portion:
+    """Hand whole lines to `put`, one after another, up to a limit. Without `put` they are counted."""
+    count = size = 0
+    for line in lines:
+        if count == max_lines or size + len(line) > max_bytes:
+            return Portion(count, size, is_all=False)
+        if put is not None:
+            put(line)
+        count, size = count + 1, size + len(line)
+    return Portion(count, size, is_all=True)

@@ -50,7 +50,7 @@ from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
 from core.policies.llm.prompt import default_system_prompt
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, read_tool_call, tool_schema
 from core.policies.tools.values import as_dict, as_list, is_dict
-from core.store import EpisodeFilter, EpisodeSummary, Exchange, ExchangeFilter, TraceStore
+from core.store import Cursor, EpisodeFilter, EpisodeSummary, Exchange, TraceStore
 from core.store.blobs import to_json
 from core.types import ToolCall
 
@@ -163,7 +163,7 @@ def sft_schema() -> dict[str, Any]:
 
 
 def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
-    cursor: str | None = None
+    cursor: Cursor | None = None
     while True:
         page = store.episodes.page(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
         for corrupt in page.unreadable:  # skipping it would leave the file incomplete without a warning
@@ -190,11 +190,16 @@ def _named(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator
 
 
 def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterator[Exchange]:
-    narrowed = ExchangeFilter(wanted.min_reward, wanted.models, with_model_call=not wanted.all_policies)
     after = -1
     while True:
         try:
-            exchange = store.episodes.next_exchange(episode_id, narrowed, after=after)
+            exchange = store.episodes.next_exchange(
+                episode_id,
+                after=after,
+                min_reward=wanted.min_reward,
+                models=wanted.models,
+                with_model_call=not wanted.all_policies,
+            )
         except UnknownEpisode:  # deleted during the export
             return
         if exchange is None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from core.store.records import (
-    COUNT_CAP,
+    Cursor,
     DecisionSummary,
     EpisodeFilter,
     EpisodePage,
     EpisodeSummary,
     Exchange,
-    ExchangeFilter,
     RunSummary,
     SavedReward,
     Totals,
@@ -19,13 +18,12 @@ from core.store.seeds import World
 from core.store.store import TraceStore
 
 __all__ = [
-    "COUNT_CAP",
+    "Cursor",
     "DecisionSummary",
     "EpisodeFilter",
     "EpisodePage",
     "EpisodeSummary",
     "Exchange",
-    "ExchangeFilter",
     "Listing",
     "RunSummary",
     "SavedReward",

@@ -15,7 +15,7 @@ from core.errors import CraftscopeError, InvalidInput, StoreReadOnly, StoreUnava
 from core.settings import load_settings
 from core.store.check import Checked, findings
 from core.store.database import FILE_NAME, Database, file_url
-from core.store.failures import as_store_errors, printable, reason, sqlite_failure
+from core.store.failures import as_store_errors, reason, sqlite_failure
 from core.store.schema import head_revision, known_revision, migrate, upgrade
 from core.store.sqlite_file import create_private_file, sqlite_driver
 from core.text import plural, visible
@@ -76,7 +76,7 @@ def _check(database: Database) -> int:
 
 def _backup(database: Database, out: Path) -> int:
     copy_to(database, out)
-    print(f"Copied {_lower(database.place)} to {printable(str(out))} ({plural(out.stat().st_size, 'byte')}).")
+    print(f"{database.place} was copied to {visible(str(out))} ({plural(out.stat().st_size, 'byte')}).")
     return 0
 
 
@@ -90,14 +90,10 @@ def _migrate(database: Database, out: Path) -> int:
     with closing(Database(file_url(out))) as copy:
         migrate(copy)
     print(
-        f"Copied {_lower(database.place)} (schema {revision}) to {printable(str(out))} and migrated the copy to schema "
+        f"{database.place} (schema {revision}) was copied to {visible(str(out))}, and the copy migrated to schema "
         f"{head_revision()}. The original was not changed. To use the copy, set CRAFTSCOPE_DB_URL={file_url(out)}"
     )
     return 0
-
-
-def _lower(place: str) -> str:
-    return place[0].lower() + place[1:]
 
 
 def copy_to(database: Database, out: Path) -> None:
@@ -108,9 +104,9 @@ def copy_to(database: Database, out: Path) -> None:
     try:
         is_new = create_private_file(str(out))
     except OSError as error:
-        raise InvalidInput(f"{printable(str(out))} cannot be created ({reason(error)}). Name another file.") from error
+        raise InvalidInput(f"{visible(str(out))} cannot be created ({reason(error)}). Name another file.") from error
     if not is_new:
-        raise InvalidInput(f"{printable(str(out))} exists already and was left alone. Name another file.")
+        raise InvalidInput(f"{visible(str(out))} exists already and was left alone. Name another file.")
     try:
         if database.is_sqlite:
             _copy_file(database, out)

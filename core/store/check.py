@@ -1,4 +1,4 @@
-"""What `python -m core.store check` looks at: whether the rows of each episode agree with each other and decode."""
+"""What `python -m core.store check` looks at: whether rows decode, and whether those of an episode agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from core.env.rules import ACHIEVEMENTS, ACTIONS
 from core.errors import InvalidInput, StoreCorrupt, StoreTooNew
@@ -21,6 +21,7 @@ from core.store.rows import read_spec
 from core.store.tables import (
     AnyRow,
     AnySelect,
+    columns_of,
     component_types,
     decision_payloads,
     decisions,
@@ -28,19 +29,35 @@ from core.store.tables import (
     episode_packs,
     episode_starts,
     episodes,
+    model_profiles,
     request_parts,
     reward_components,
     reward_configs,
     runs,
+    saved_rewards,
     scene_chunks,
+    seed_descriptions,
 )
 from core.text import join, plural, quoted
-from core.types import EpisodeStatus
+from core.types import EpisodeStatus, ModelProfile, RewardConfig, SeedDescription
 
 _ROWS_AT_ONCE: Final = 100
-_EPISODES_AT_ONCE: Final = 1000
 _NAMED: Final = frozenset(("achievement", "achievement_count"))  # kinds of reward components with an achievement's name
 _WHAT_TO_DO: Final = "Restore a backup, or delete the episode."
+
+# Rows outside of episodes: what they are called, the query for their name and JSON, and what that decodes to.
+_RECORDS: Final[tuple[tuple[str, AnySelect, Any], ...]] = (
+    ("The configuration of run", select(runs.c.uuid, runs.c.config), dict[str, Any]),
+    (
+        "The reward configuration",
+        select(func.coalesce(saved_rewards.c.name, reward_configs.c.hash), reward_configs.c.config).outerjoin(
+            saved_rewards, saved_rewards.c.config_hash == reward_configs.c.hash
+        ),
+        RewardConfig,
+    ),
+    ("The description of seed", select(seed_descriptions.c.seed, seed_descriptions.c.description), SeedDescription),
+    ("The profile", select(model_profiles.c.name, model_profiles.c.profile), ModelProfile),
+)
 
 
 @dataclass
@@ -55,22 +72,16 @@ def findings(database: Database, checked: Checked) -> Iterator[str]:
     """One sentence for each problem, as it is found. Holds a few rows at a time; raises StoreUnavailable."""
     if database.is_sqlite:
         yield from _of_the_file(database)
-    last = 0
-    while True:
-        with database.reading() as connection:
-            keys = connection.scalars(
-                select(episodes.c.id).where(episodes.c.id > last).order_by(episodes.c.id).limit(_EPISODES_AT_ONCE)
-            ).all()
-        for key in keys:
-            checked.episodes += 1
-            try:
-                with database.reading() as connection:
-                    yield from _EpisodeCheck(connection, key, checked).findings()
-            except StoreCorrupt as error:
-                yield f"Episode number {key}: {error}"
-        if len(keys) < _EPISODES_AT_ONCE:
-            return
-        last = keys[-1]
+    for noun, query, kind in _RECORDS:
+        yield from _of_records(database, noun, query, kind)
+    key: int | None = 0
+    while (key := _next_episode(database, key)) is not None:
+        checked.episodes += 1
+        try:
+            with database.reading() as connection:
+                yield from _EpisodeCheck(connection, key, checked).findings()
+        except StoreCorrupt as error:
+            yield f"Episode number {key}: {error}"
 
 
 def _of_the_file(database: Database) -> Iterator[str]:
@@ -83,6 +94,23 @@ def _of_the_file(database: Database) -> Iterator[str]:
                 yield f"Table {table}, row {row}: the row of {parent} that it belongs to is missing. Restore a backup."
     except StoreCorrupt as error:
         yield str(error)
+
+
+def _of_records(database: Database, noun: str, query: AnySelect, kind: Any) -> Iterator[str]:
+    try:
+        with database.reading() as connection:
+            for name, text in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+                try:
+                    from_json(text, kind, f"{noun} {name}")
+                except StoreCorrupt as error:
+                    yield str(error)
+    except StoreCorrupt as error:
+        yield f"{noun}: {error}"
+
+
+def _next_episode(database: Database, key: int) -> int | None:
+    with database.reading() as connection:
+        return connection.scalar(select(func.min(episodes.c.id)).where(episodes.c.id > key))
 
 
 class _EpisodeCheck:
@@ -127,13 +155,17 @@ class _EpisodeCheck:
         query: AnySelect = select(episode_achievements.c.name).where(episode_achievements.c.episode_id == self._key)
         names = [unlock.name for unlock in self._rows(query)]
         if unknown := [name for name in names if name not in ACHIEVEMENTS]:
-            yield self._problem(f"the achievements {join([quoted(name) for name in unknown])} are unknown")
-        yield from self._count("n_achievements", len(names))
+            yield self._problem(f"it has the unknown {_listed(unknown, 'achievement')}")
+        yield from self._disagreements("its", (("n_achievements", row.n_achievements, "rows", len(names)),))
 
-    def _count(self, column: str, expected: float) -> Iterator[str]:
-        stored = getattr(self._row, column)
-        if not _agree(stored, expected):
-            yield self._problem(f"its {column} is {quoted(stored)} and its rows add up to {expected:g}")
+    def _disagreements(self, whose: str, pairs: Sequence[tuple[str, Any, str, Any]]) -> Iterator[str]:
+        """pairs: what it is, as it is stored, and what other stored values give and what they are."""
+        for name, stored, others, expected in pairs:
+            if stored == expected:
+                continue
+            if isinstance(stored, float) and math.isclose(stored, expected, rel_tol=1e-9, abs_tol=1e-9):
+                continue
+            yield self._problem(f"{whose} {name} is {quoted(stored)}, but its {others} give {quoted(expected)}")
 
     # ------------------------------------------------------------------------------------------------ decisions
 
@@ -166,10 +198,10 @@ class _EpisodeCheck:
             yield from self._content(row, components, payload)
             ends = (end for spans in payload.request_parts.values() for _, end in spans)
             n_parts = max(n_parts, *ends, 0)
-        yield from self._count("n_decisions", count)
-        yield from self._count("n_steps", steps)
-        yield from self._count("env_return", env_return)
-        yield from self._count("shaped_return", shaped_return)
+        counters = {"n_decisions": count, "n_steps": steps, "env_return": env_return, "shaped_return": shaped_return}
+        stored = columns_of(self._row)
+        pairs = [(name, stored[name], "decisions", expected) for name, expected in counters.items()]
+        yield from self._disagreements("its", pairs)
         yield from self._messages(n_parts)
 
     def _decisions(self) -> Iterator[tuple[AnyRow, list[AnyRow]]]:
@@ -210,24 +242,15 @@ class _EpisodeCheck:
             yield self._problem(f"a reward component of decision {row.idx} is missing")
 
     def _content(self, row: AnyRow, components: list[AnyRow], payload: Payload) -> Iterator[str]:
-        if len(payload.steps) != row.step_end - row.step_start:
-            yield self._problem(
-                f"decision {row.idx} has {row.step_end - row.step_start} steps and its content {len(payload.steps)}"
-            )
-        if " ".join(step.action for step in payload.steps) != row.actions:
-            yield self._problem(f"the actions of decision {row.idx} are not those of its content")
+        steps = payload.steps
         reward = payload.effective_lambda * math.fsum(component.value for component in components)
-        if not _agree(row.reward, reward):
-            yield self._problem(
-                f"the reward of decision {row.idx} is {quoted(row.reward)} and lambda times the sum of its components "
-                f"is {reward:g}"
-            )
-        env_reward = math.fsum(step.env_reward for step in payload.steps)
-        if not _agree(row.env_reward, env_reward):
-            yield self._problem(
-                f"the environment reward of decision {row.idx} is {quoted(row.env_reward)} and that of its steps "
-                f"{env_reward:g}"
-            )
+        pairs = (
+            ("number of steps", row.step_end - row.step_start, "content", len(steps)),
+            ("list of actions", row.actions, "content", " ".join(step.action for step in steps)),
+            ("reward", row.reward, "lambda and components", reward),
+            ("environment reward", row.env_reward, "steps", math.fsum(step.env_reward for step in steps)),
+        )
+        yield from self._disagreements(f"decision {row.idx}'s", pairs)
 
     def _messages(self, n_needed: int) -> Iterator[str]:
         """The parts of model requests, of which `n_needed` are referred to."""
@@ -259,14 +282,15 @@ class _EpisodeCheck:
         )
         count = 0
         for row in self._rows(query):
-            what = f"Scenes {row.first} to {row.first + row.n - 1} of {self._name}"
+            scenes = f"scenes {row.first} to {row.first + row.n - 1}"
             try:
-                if row.first != count or len(read_packed(decompress(row.blob, what))) != row.n:
-                    yield self._problem(f"scenes {row.first} to {row.first + row.n - 1} do not follow on {count}")
+                packed = decompress(row.blob, f"{scenes.capitalize()} of {self._name}")
+                if row.first != count or len(read_packed(packed)) != row.n:
+                    yield self._problem(f"{scenes} do not follow on {count}")
             except StoreCorrupt as error:
                 yield str(error)
             except InvalidInput as error:
-                yield self._problem(f"scenes {row.first} to {row.first + row.n - 1} cannot be read ({error})")
+                yield self._problem(f"{scenes} cannot be read ({error})")
             count = row.first + row.n
         if count != expected:
             yield self._problem(f"it has {plural(count, 'scene')} instead of {expected:,}")
@@ -274,14 +298,9 @@ class _EpisodeCheck:
     def _of_the_pack(self) -> Iterator[str]:
         blob = self._connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == self._key))
         facts = None if blob is None else unpack(blob, f"The reward facts of {self._name}")
-        if facts is not None and facts.n_decisions != self._row.n_decisions:
-            yield self._problem(
-                f"its reward facts are of {plural(facts.n_decisions, 'decision')} and it has {self._row.n_decisions:,}"
-            )
-
-
-def _agree(stored: Any, expected: float) -> bool:
-    return isinstance(stored, int | float) and math.isclose(stored, expected, rel_tol=1e-9, abs_tol=1e-9)
+        if facts is not None:
+            pairs = (("number of decisions", self._row.n_decisions, "reward facts", facts.n_decisions),)
+            yield from self._disagreements("its", pairs)
 
 
 def _listed(names: Sequence[str], noun: str) -> str:

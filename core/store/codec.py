@@ -100,6 +100,10 @@ class StartRecord(msgspec.Struct, frozen=True):
     state_digest: str
     world_digest: str
 
+    def state(self, scene: Scene) -> StateRecord:
+        """The world after reset, of which that is the scene."""
+        return StateRecord(self.layout.facts(self.facts), scene, self.state_digest, self.world_digest)
+
 
 class StepRecord(msgspec.Struct, frozen=True, array_like=True):
     """One step. changes: slot, value, slot, value, ... against the state before it."""
@@ -185,11 +189,6 @@ def encode_start(initial: StateRecord) -> tuple[Layout, bytes]:
 def decode_start(blob: bytes, what: str) -> StartRecord:
     """What `encode_start` wrote. Raises StoreCorrupt, StoreTooNew."""
     return _known_version(from_json(decompress(blob, what), StartRecord, what), what)
-
-
-def start_state(record: StartRecord, scene: Scene) -> StateRecord:
-    """The world after reset."""
-    return StateRecord(record.layout.facts(record.facts), scene, record.state_digest, record.world_digest)
 
 
 def encode_decision(

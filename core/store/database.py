@@ -12,14 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError
 
-from core.errors import InvalidConfig, StoreReadOnly, StoreUnavailable, did_you_mean
-from core.store.failures import as_store_errors, printable, reason
-from core.store.sqlite_file import WRITES, SqliteFile, less_patient, sqlite_backend, sqlite_engine
+from core.errors import InvalidConfig, StoreReadOnly, StoreUnavailable
+from core.store.failures import as_store_errors, reason
+from core.store.sqlite_file import LOCK_WAIT_S, WRITES, SqliteFile, less_patient, sqlite_backend, sqlite_engine
 from core.store.tables import metadata
+from core.text import storable, visible
 
 FILE_NAME: Final = "craftscope.db"
 
@@ -51,7 +52,7 @@ class Database:
         self.url = shown_url(parsed)
         self._file: SqliteFile | None = None
         if parsed.get_backend_name() == "sqlite":
-            self.place = f"The database {printable(str(parsed.database))}"
+            self.place = f"The database {visible(str(parsed.database))}"
             self.backend = sqlite_backend()
             self._file = SqliteFile(str(parsed.database), self.place, only_reads=only_reads)
             self.engine = sqlite_engine(parsed, self._file.connect)
@@ -59,6 +60,7 @@ class Database:
             self.place = f"The database {self.url}"
             self.backend = "PostgreSQL"
             self.engine = create_engine(parsed, pool_pre_ping=True, pool_size=4, max_overflow=60, hide_parameters=True)
+            event.listen(self.engine, "connect", _set_lock_wait)
         self._only_reads = only_reads
         self._readers = self._reading_engine()
 
@@ -91,7 +93,7 @@ class Database:
         self._check_writable()
         with as_store_errors(self.place), self.engine.connect() as connection:
             if self.is_sqlite:
-                with less_patient(connection, wait_ms), connection.begin():
+                with less_patient(connection.connection.driver_connection, wait_ms), connection.begin():
                     yield connection
                     self.check_file()
             else:
@@ -143,6 +145,12 @@ class Database:
         return self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
+def _set_lock_wait(connection: Any, _: object) -> None:
+    """Wait for locks as long as with SQLite; PostgreSQL's default is forever."""
+    connection.execute(f"SET lock_timeout = {int(LOCK_WAIT_S * 1000)}")
+    connection.commit()
+
+
 def sqlite_url(data_dir: Path) -> str:
     """The URL of the database file in a data folder, which is created if it does not exist.
 
@@ -152,7 +160,7 @@ def sqlite_url(data_dir: Path) -> str:
         data_dir.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise StoreUnavailable(
-            f"The data folder {printable(str(data_dir))} cannot be created ({reason(error)}). Create it with write "
+            f"The data folder {visible(str(data_dir))} cannot be created ({reason(error)}). Create it with write "
             "permission, or choose another with CRAFTSCOPE_DATA_DIR."
         ) from error
     return file_url(data_dir / FILE_NAME)
@@ -165,13 +173,11 @@ def file_url(file: Path) -> str:
     return f"sqlite:///{escaped}"
 
 
-def parsed_url(url: object) -> URL:
+def parsed_url(url: str) -> URL:
     """The URL, which names an SQLite file or a PostgreSQL database. Raises InvalidConfig, without its secrets."""
-    if not isinstance(url, str):
-        raise InvalidConfig(f"The database URL is a {type(url).__name__} and not a text. {_FORMS}")
     try:
         parsed = make_url(url)
-    except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
+    except (ArgumentError, ValueError):
         # Without the cause: its text may repeat the URL with the password in it.
         raise InvalidConfig(f"CRAFTSCOPE_DB_URL is not a database URL that can be used. {_FORMS}") from None
     if parsed.drivername in _SQLITE:
@@ -185,7 +191,7 @@ def parsed_url(url: object) -> URL:
 
 def shown_url(url: URL) -> str:
     """The URL without its password and options, any of which may be a secret."""
-    return printable(url.set(query={}).render_as_string(hide_password=True))
+    return visible(url.set(query={}).render_as_string(hide_password=True))
 
 
 def _check_sqlite(url: URL) -> None:
@@ -195,45 +201,28 @@ def _check_sqlite(url: URL) -> None:
             "CRAFTSCOPE_DB_URL names an SQLite database in memory, which workers cannot share. "
             "Give a file: sqlite:///<file>."
         )
-    if url.host or url.port or url.username or url.password:
+    if url.host or url.port or url.username or url.password or url.query:
         raise InvalidConfig(
-            "CRAFTSCOPE_DB_URL names a host or a user, which an SQLite file does not have; "
-            "give sqlite:///<file>, with three slashes before a relative path and four before a whole one."
+            "CRAFTSCOPE_DB_URL names a host, a user or options, which an SQLite file does not have. Give "
+            "sqlite:///<file>, with three slashes before a relative path and four before an absolute one, and write a "
+            "question mark in the file's name as %3F."
         )
-    if url.query:
+    if "\0" in path or storable(path) != path:
         raise InvalidConfig(
-            "CRAFTSCOPE_DB_URL has options after a question mark, and an SQLite file takes none; give sqlite:///<file> "
-            "alone, and write a question mark that belongs to the file's name as %3F."
-        )
-    if "\0" in path or printable(path) != path:
-        raise InvalidConfig(
-            f"The database file {printable(path)} has a name with a NUL or with bytes that are not UTF-8, which SQLite "
-            "cannot open; rename its folder or file, or choose another data folder with CRAFTSCOPE_DATA_DIR."
+            f"The database file {visible(path)} has a name with a NUL or with bytes that are not UTF-8, which SQLite "
+            "cannot open. Rename its folder or file, or choose another data folder with CRAFTSCOPE_DATA_DIR."
         )
 
 
 def _check_postgres(url: URL) -> None:
     try:
-        driver: Any = url.get_dialect().import_dbapi()
-    except ImportError as error:
-        raise InvalidConfig(
-            f"CRAFTSCOPE_DB_URL names a PostgreSQL database, and its driver cannot be loaded ({error}); install "
-            "psycopg with its binary, or give sqlite:///<file>."
-        ) from error
-    try:
+        url.get_dialect().import_dbapi()
         (url.host or "").encode("idna")
         url.get_dialect()().create_connect_args(url)
+    except ImportError as error:
+        raise InvalidConfig(
+            f"CRAFTSCOPE_DB_URL names a PostgreSQL database, and its driver cannot be loaded ({error}). Install "
+            "psycopg[binary], or give sqlite:///<file>."
+        ) from error
     except (ArgumentError, UnicodeError):
-        raise InvalidConfig(f"CRAFTSCOPE_DB_URL names hosts or ports that there cannot be. {_FORMS}") from None
-    known = {option.keyword.decode() for option in driver.pq.Conninfo.get_defaults()}
-    for name, value in url.query.items():
-        if name not in known:
-            raise InvalidConfig(
-                f'CRAFTSCOPE_DB_URL has an option "{printable(name)}", which PostgreSQL does not know'
-                f"{did_you_mean(name, known) or '.'} Leave it out: postgresql://<user>:<password>@<host>/<database>."
-            )
-        if name == "connect_timeout" and not str(value).isdecimal():
-            raise InvalidConfig(
-                "CRAFTSCOPE_DB_URL has a connect_timeout that is no whole number of seconds; give "
-                "postgresql://<user>:<password>@<host>/<database>?connect_timeout=10."
-            )
+        raise InvalidConfig(f"CRAFTSCOPE_DB_URL has an invalid host or port. {_FORMS}") from None

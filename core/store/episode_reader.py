@@ -11,9 +11,8 @@ from sqlalchemy import ColumnElement, Connection, select, true
 
 from core.facts import EpisodeFacts, FactsWriter
 from core.scenes import concat_packed, unpack_scenes
-from core.store.blobs import Dictionary, corrupt_row, decompress, from_json, typed
+from core.store.blobs import Dictionary, decompress, from_json, typed
 from core.store.codec import Layout, Payload, StartRecord, build_decision, decode_payload, decode_start, facts_of
-from core.store.codec import start_state as start_state_of
 from core.store.rows import as_store_corrupt, episode_key, in_parts
 from core.store.tables import (
     AnyRow,
@@ -23,7 +22,6 @@ from core.store.tables import (
     decision_payloads,
     decisions,
     episode_starts,
-    episodes,
     request_parts,
     reward_components,
     scene_chunks,
@@ -36,10 +34,10 @@ Components = dict[int, list[RewardComponent]]
 class EpisodeReader:
     """Reads one episode within a transaction. Its methods raise StoreCorrupt and StoreTooNew, naming the episode."""
 
-    def __init__(self, connection: Connection, episode_id: str, key: int | None = None) -> None:
-        """key: if it is known. Raises UnknownEpisode."""
+    def __init__(self, connection: Connection, episode_id: str) -> None:
+        """Raises UnknownEpisode."""
         self._connection = connection
-        self.key = episode_key(connection, episode_id) if key is None else key
+        self.key = episode_key(connection, episode_id)
         self.name = f"Episode {episode_id}"
 
     @cached_property
@@ -48,13 +46,12 @@ class EpisodeReader:
         return None if blob is None else decode_start(blob, f"The start of {self.name}")
 
     @property
-    def layout(self) -> Layout | None:
-        """The names of the episode's facts; None if it has not started."""
+    def _layout(self) -> Layout | None:
         return self._start.layout if self._start else None
 
     @cached_property
-    def dictionary(self) -> Dictionary | None:
-        """The first decision, which helps to compress the others; None before there is one."""
+    def _dictionary(self) -> Dictionary | None:
+        """The first decision, with which the others are compressed; None before there is one."""
         query = self.rows.where(decisions.c.idx == 0).with_only_columns(decision_payloads.c.blob)
         first = self._connection.scalar(query)
         return None if first is None else Dictionary(decompress(first, f"Decision 0 of {self.name}"))
@@ -71,24 +68,17 @@ class EpisodeReader:
     def payload(self, row: AnyRow) -> Payload:
         """The payload of a decision's row."""
         name = f"Decision {row.idx} of {self.name}"
-        return decode_payload(decompress(row.blob, name, self.dictionary if row.idx else None), name)
+        return decode_payload(decompress(row.blob, name, self._dictionary if row.idx else None), name)
 
     def start_state(self, scene: Scene) -> StateRecord | None:
-        """The world after reset, of which that is the scene; None before it has started."""
-        if self._start is None:
-            return None
-        with as_store_corrupt(f"The start of {self.name}"):
-            return start_state_of(self._start, scene)
+        """The world after reset, of which that is the scene; None before the episode has started."""
+        return self._start.state(scene) if self._start else None
 
     def decisions(self, scenes: Sequence[Scene]) -> Iterator[Decision]:
-        """All decisions in order. scenes: all of the episode, that of the reset first."""
+        """All decisions in order. scenes: all of the episode, the one of the reset first."""
         components = self._components(decisions.c.episode_id == self.key)
         parts = self._request_parts()
-        rows = self._connection.execute(self.rows.order_by(decisions.c.idx)).all()
-        expected = self._connection.scalar(select(episodes.c.n_decisions).where(episodes.c.id == self.key))
-        if len(rows) != expected:
-            raise corrupt_row(self.name, LookupError(f"{len(rows)} decisions are stored, not {expected}"))
-        for row in rows:
+        for row in self._connection.execute(self.rows.order_by(decisions.c.idx)):
             its_scenes = scenes[row.step_start + 1 : row.step_end + 1]
             yield self._build(row, self.payload(row), its_scenes, components[row.id], parts)
 
@@ -104,23 +94,22 @@ class EpisodeReader:
         """The reward facts of all decisions, recomputed."""
         components = self._components(decisions.c.episode_id == self.key)
         writer = FactsWriter()
-        with as_store_corrupt(self.name):
-            for row in self._connection.execute(self.rows.order_by(decisions.c.idx)):
-                payload = self.payload(row)
-                before, after = facts_of(payload, self.layout)
-                writer.add(
-                    before,
-                    after,
-                    payload.unlocked,
-                    env_reward=row.env_reward,
-                    reward=row.reward,
-                    step_end=row.step_end,
-                    components=components[row.id],
-                )
-            return writer.facts(foreseen_end=foreseen_end)
+        for row in self._connection.execute(self.rows.order_by(decisions.c.idx)):
+            payload = self.payload(row)
+            before, after = facts_of(payload, self._layout)
+            writer.add(
+                before,
+                after,
+                payload.unlocked,
+                env_reward=row.env_reward,
+                reward=row.reward,
+                step_end=row.step_end,
+                components=components[row.id],
+            )
+        return writer.facts(foreseen_end=foreseen_end)
 
     def parts_of(self, payload: Payload) -> dict[int, Any]:
-        """Those parts of requests that a decision refers to, of the thousands that its episode may have."""
+        """The parts of requests that a decision refers to, of the thousands that its episode may have."""
         spans = (span for ranges in payload.request_parts.values() for span in ranges)
         numbers = sorted({number for span in spans for number in range(*span)})
         parts: dict[int, Any] = {}
@@ -129,17 +118,13 @@ class EpisodeReader:
         return parts
 
     def packed_scenes(self) -> bytes:
-        """All scenes as one blob of `core.scenes`: that of the reset first, then one a step."""
+        """All scenes as one blob of `core.scenes`: the one of the reset first, then one a step."""
         rows = self._connection.scalars(
             select(scene_chunks.c.blob).where(scene_chunks.c.episode_id == self.key).order_by(scene_chunks.c.first)
         )
         name = f"A part of the scenes of {self.name}"
         with as_store_corrupt(name):
             return concat_packed(decompress(blob, name) for blob in rows)
-
-    def all_scenes(self) -> tuple[Scene, ...]:
-        """That of the reset, then one a step."""
-        return unpack_scenes(self.packed_scenes())
 
     def scenes(self, start: int, end: int) -> tuple[Scene, ...]:
         """The scenes at positions start to end (exclusive)."""
@@ -172,17 +157,16 @@ class EpisodeReader:
         components: Sequence[RewardComponent],
         parts: dict[int, Any],
     ) -> Decision:
-        with as_store_corrupt(f"Decision {row.idx} of {self.name}"):
-            return build_decision(
-                payload,
-                index=row.idx,
-                step_start=row.step_start,
-                layout=self.layout,
-                scenes=scenes,
-                components=tuple(components),
-                store_ms=row.store_ms,
-                request_parts=parts,
-            )
+        return build_decision(
+            payload,
+            index=row.idx,
+            step_start=row.step_start,
+            layout=self._layout,
+            scenes=scenes,
+            components=tuple(components),
+            store_ms=row.store_ms,
+            request_parts=parts,
+        )
 
     def _components(self, condition: ColumnElement[bool]) -> Components:
         """By the key of their decision, in order."""

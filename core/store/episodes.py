@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
     and_,
-    case,
     delete,
     exists,
     func,
     or_,
     select,
-    type_coerce,
     update,
 )
 
-from core.errors import InvalidInput, StoreCorrupt, StoreError, UnknownEpisode
+from core.errors import StoreCorrupt, StoreError, UnknownEpisode
+from core.scenes import unpack_scenes
 from core.store.blobs import from_json, typed
 from core.store.codec import whole_call
 from core.store.database import Database
 from core.store.episode_reader import EpisodeReader
 from core.store.records import (
-    COUNT_CAP,
+    MAX_COUNTED,
+    Cursor,
     DecisionSummary,
     EpisodeFilter,
     EpisodePage,
     EpisodeSummary,
     Exchange,
-    ExchangeFilter,
     Totals,
 )
-from core.store.rows import Listing, as_store_corrupt, episode_key, in_parts, listing, read_spec
+from core.store.rows import Listing, episode_key, in_parts, listing, read_spec
+from core.store.sqlite_file import less_patient
 from core.store.tables import (
     AnyRow,
-    UtcTime,
     columns_of,
     decisions,
     episode_achievements,
@@ -51,7 +47,7 @@ from core.store.tables import (
     scene_chunks,
     store_meta,
 )
-from core.types import Decision, Episode, EpisodeError, EpisodeStatus, Outcome, Scene, Spent, StateRecord, sum_known
+from core.types import Decision, Episode, EpisodeError, EpisodeStatus, Outcome, Scene, Spent, sum_known
 
 _KEY_END: Final = 2**63
 NEWEST_FIRST: Final = (episodes.c.created_at.desc(), episodes.c.id.desc())
@@ -61,9 +57,7 @@ SPENT: Final = tuple(
 )
 """The sums that `spent_of` takes."""
 ANY_EPISODE: Final = EpisodeFilter()
-_ANY_MODEL_CALL: Final = ExchangeFilter()
 _OVER: Final = [status.value for status in EpisodeStatus if status.is_over]
-_INT_MAX: Final = 2**31 - 1
 _DELETED_AT_ONCE: Final = 50  # other writers wait for 61 ms at most
 _VACUUM_PAGES: Final = 2000
 
@@ -85,48 +79,37 @@ class Episodes:
         with self._database.reading() as connection:
             return connection.scalar(select(episodes.c.id).limit(1)) is None
 
-    def page(self, filter: EpisodeFilter = ANY_EPISODE, *, cursor: str | None = None, limit: int = 50) -> EpisodePage:
+    def page(
+        self, filter: EpisodeFilter = ANY_EPISODE, *, cursor: Cursor | None = None, limit: int = 50
+    ) -> EpisodePage:
         """A page of episodes, newest first. Later arrivals shift nothing on the following pages.
 
-        Raises InvalidInput for a cursor that no page gave.
+        cursor: `next_cursor` of the page before it.
         """
-        narrowed = [*conditions(filter), *([] if cursor is None else [older_than(cursor)])]
+        narrowed = [*conditions(filter), *([] if cursor is None else [_older_than(cursor)])]
         with self._database.reading() as connection:
             keys = connection.execute(
                 select(episodes.c.id, episodes.c.created_at).where(*narrowed).order_by(*NEWEST_FIRST).limit(limit + 1)
             ).all()
             found = summaries(connection, [episodes.c.id.in_([key.id for key in keys[:limit]])])
-        following = cursor_after(keys[limit - 1]) if len(keys) > limit > 0 else None
+        last = keys[limit - 1] if len(keys) > limit > 0 else None
+        following = (last.created_at, last.id) if last else None
         return EpisodePage(found.rows, found.unreadable, following)
 
     def totals(self, filter: EpisodeFilter = ANY_EPISODE) -> Totals:
-        """Counts and means of the newest `COUNT_CAP` episodes that pass the filter."""
-        counters = ("status", "n_steps", "n_decisions", "n_achievements", "env_return", "shaped_return")
-        capped = (
-            select(*(episodes.c[name] for name in counters))
-            .where(*conditions(filter))
-            .order_by(*NEWEST_FIRST)
-            .limit(COUNT_CAP)
-            .subquery()
-        )
-        played = and_(capped.c.status.in_(_OVER), capped.c.n_steps > 0)
-
-        def counted(status: EpisodeStatus) -> ColumnElement[Any]:
-            return func.coalesce(func.sum(case((capped.c.status == status.value, 1), else_=0)), 0)
-
-        def mean(column: ColumnElement[Any]) -> ColumnElement[Any]:
-            return func.avg(case((played, column)))
-
+        """Counts and means of the newest `MAX_COUNTED` episodes that pass the filter."""
+        newest = select(episodes).where(*conditions(filter)).order_by(*NEWEST_FIRST).limit(MAX_COUNTED).subquery().c
+        played = and_(newest.status.in_(_OVER), newest.n_steps > 0)
         query = select(
-            func.count().label("episodes"),
-            func.coalesce(func.sum(capped.c.n_steps), 0).label("steps"),
-            func.coalesce(func.sum(capped.c.n_decisions), 0).label("decisions"),
-            counted(EpisodeStatus.RUNNING).label("running"),
-            counted(EpisodeStatus.QUEUED).label("queued"),
-            mean(capped.c.env_return).label("mean_env_return"),
-            mean(capped.c.shaped_return).label("mean_shaped_return"),
-            mean(capped.c.n_achievements * 1.0).label("mean_achievements"),
-        ).select_from(capped)
+            func.count(newest.id).label("episodes"),
+            func.coalesce(func.sum(newest.n_steps), 0).label("steps"),
+            func.coalesce(func.sum(newest.n_decisions), 0).label("decisions"),
+            func.count().filter(newest.status == EpisodeStatus.RUNNING.value).label("running"),
+            func.count().filter(newest.status == EpisodeStatus.QUEUED.value).label("queued"),
+            func.avg(newest.env_return).filter(played).label("mean_env_return"),
+            func.avg(newest.shaped_return).filter(played).label("mean_shaped_return"),
+            func.avg(newest.n_achievements * 1.0).filter(played).label("mean_achievements"),
+        )
         with self._database.reading() as connection:
             return typed(columns_of(connection.execute(query).one()), Totals, "The sums over the episodes")
 
@@ -197,9 +180,7 @@ class Episodes:
         with self._database.reading() as connection:
             summary = _get(connection, episode_id)
             reader = EpisodeReader(connection, summary.id)
-            scenes = reader.all_scenes()
-            with as_store_corrupt(reader.name):
-                initial = reader.start_state(scenes[0]) if scenes else None
+            scenes = unpack_scenes(reader.packed_scenes())
             outcome = None
             if summary.stop_reason is not None and summary.ended_at is not None:
                 outcome = Outcome(summary.stop_reason, summary.ended_at, summary.error)
@@ -207,17 +188,11 @@ class Episodes:
                 id=summary.id,
                 run_id=summary.run_id,
                 spec=summary.spec,
-                initial=initial,
+                initial=reader.start_state(scenes[0]) if scenes else None,
                 decisions=tuple(reader.decisions(scenes)),
                 started_at=summary.started_at or summary.created_at,
                 outcome=outcome,
             )
-
-    def initial(self, episode_id: str) -> StateRecord | None:
-        """The world after reset; None before it, or if reset failed."""
-        with self._database.reading() as connection:
-            reader = EpisodeReader(connection, episode_id)
-            return next((reader.start_state(scene) for scene in reader.scenes(0, 1)), None)
 
     def decisions(self, episode_id: str) -> tuple[DecisionSummary, ...]:
         """All decisions in order, without their bulk."""
@@ -242,34 +217,36 @@ class Episodes:
         """One whole decision. Raises UnknownEpisode if the episode has no decision of that index."""
         with self._database.reading() as connection:
             reader = EpisodeReader(connection, episode_id)
-            row = None
-            if 0 <= index <= _INT_MAX:
-                row = connection.execute(reader.rows.where(decisions.c.idx == index)).one_or_none()
+            row = connection.execute(reader.rows.where(decisions.c.idx == index)).one_or_none()
             if row is None:
-                raise UnknownEpisode(f"Episode {episode_id} has no decision {index}.{_sizes(connection, episode_id)}")
+                n_decisions = _get(connection, episode_id).n_decisions
+                raise UnknownEpisode(f"Episode {episode_id} has no decision {index}: it has {n_decisions}.")
             return reader.decision(row)
 
-    def decision_at_step(self, episode_id: str, step: int) -> int:
-        """The index of the decision that a step belongs to. Raises UnknownEpisode for a step that was not taken."""
-        with self._database.reading() as connection:
-            key = episode_key(connection, episode_id)
-            index: int | None = None
-            if 0 <= step <= _INT_MAX:
-                around = (decisions.c.step_start <= step, decisions.c.step_end > step)
-                index = connection.scalar(select(decisions.c.idx).where(decisions.c.episode_id == key, *around))
-            if index is None:
-                raise UnknownEpisode(f"Episode {episode_id} has no step {step}.{_sizes(connection, episode_id)}")
-            return index
-
     def next_exchange(
-        self, episode_id: str, filter: ExchangeFilter = _ANY_MODEL_CALL, *, after: int = -1
+        self,
+        episode_id: str,
+        *,
+        after: int = -1,
+        min_reward: float | None = None,
+        models: Sequence[str] = (),
+        with_model_call: bool = True,
     ) -> Exchange | None:
-        """The first decision after that index that passes the filter, without its states; None at the end."""
+        """The first decision after that index that passes the filters, without its states; None at the end.
+
+        min_reward: the least shaped reward, inclusive. models: by the names that they answered with; empty for any.
+        with_model_call: leave out decisions that asked no model.
+        """
         with self._database.reading() as connection:
             reader = EpisodeReader(connection, episode_id)
-            row = connection.execute(
-                reader.rows.where(decisions.c.idx > after, *_passes(filter)).order_by(decisions.c.idx).limit(1)
-            ).one_or_none()
+            query = reader.rows.where(decisions.c.idx > after).order_by(decisions.c.idx).limit(1)
+            if min_reward is not None:
+                query = query.where(decisions.c.reward >= min_reward)
+            if models:
+                query = query.where(decisions.c.model.in_(models))
+            if with_model_call:
+                query = query.where(decisions.c.model.is_not(None))
+            row = connection.execute(query).one_or_none()
             return None if row is None else _exchange(reader, row)
 
     def packed_scenes(self, episode_id: str) -> bytes:
@@ -297,26 +274,9 @@ def _get(connection: Connection, episode_id: str) -> EpisodeSummary:
     return found.rows[0]
 
 
-def _sizes(connection: Connection, episode_id: str) -> str:
-    summary = _get(connection, episode_id)
-    if not summary.n_decisions:
-        return " Nothing of it was recorded."
-    return f" It has {summary.n_decisions} decisions and {summary.n_steps} steps, which count from 0."
-
-
-def _passes(wanted: ExchangeFilter) -> Iterator[ColumnElement[bool]]:
-    if wanted.min_reward is not None:
-        yield decisions.c.reward >= wanted.min_reward
-    if wanted.models:
-        yield decisions.c.model.in_(wanted.models)
-    if wanted.with_model_call:
-        yield decisions.c.model.is_not(None)
-
-
 def _exchange(reader: EpisodeReader, row: AnyRow) -> Exchange:
     payload = reader.payload(row)
-    with as_store_corrupt(f"Decision {row.idx} of {reader.name}"):
-        call = whole_call(payload, reader.parts_of(payload))
+    call = whole_call(payload, reader.parts_of(payload))
     failed_as = payload.error.kind if payload.error else None
     return Exchange(
         index=row.idx,
@@ -363,10 +323,8 @@ def _shrink(database: Database) -> None:
             if _pragma(connection, "freelist_count") >= free:
                 break
         # Only a checkpoint makes the file itself shorter. Others may be reading: what cannot be done now is done later.
-        busy_timeout = _pragma(connection, "busy_timeout")
-        connection.execute("PRAGMA busy_timeout = 1000").close()
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
-        connection.execute(f"PRAGMA busy_timeout = {busy_timeout}").close()
+        with less_patient(connection, 1000):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
 
 def _pragma(connection: Any, name: str) -> int:
@@ -441,20 +399,7 @@ def _has_unlocked(name: str) -> ColumnElement[bool]:
     return exists().where(episode_achievements.c.episode_id == episodes.c.id, episode_achievements.c.name == name)
 
 
-def cursor_after(row: AnyRow) -> str:
-    """What asks for the page that follows on a row with `created_at` and `id`."""
-    text = f"{UtcTime.to_microseconds(row.created_at)}.{row.id}"
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def older_than(cursor: str) -> ColumnElement[bool]:
-    """The episodes that follow on a cursor. Raises InvalidInput."""
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
-        created_at, key = map(int, text.split("."))
-        if not all(-_KEY_END <= number < _KEY_END for number in (created_at, key)):
-            raise ValueError("a number is beyond 64 bits")
-    except (ValueError, binascii.Error) as error:
-        raise InvalidInput("That page of the list cannot be found; go back to its first page.") from error
-    moment = type_coerce(episodes.c.created_at, BigInteger)
-    return and_(moment <= created_at, or_(moment < created_at, episodes.c.id < key))
+def _older_than(cursor: Cursor) -> ColumnElement[bool]:
+    moment, key = cursor
+    # The first condition alone lets the database use its index.
+    return and_(episodes.c.created_at <= moment, or_(episodes.c.created_at < moment, episodes.c.id < key))

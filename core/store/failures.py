@@ -7,49 +7,39 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import struct
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound, StatementError, TimeoutError
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound, TimeoutError
 
-from core.errors import CraftscopeError, InvalidInput, StoreCorrupt, StoreUnavailable
-
-# SQLite's primary result codes; the driver gives the extended ones, whose low byte is the primary code.
-_PERM: Final = 3
-_BUSY: Final = 5
-_LOCKED: Final = 6
-_NOMEM: Final = 7
-_READONLY: Final = 8
-_IOERR: Final = 10
-_CORRUPT: Final = 11
-_FULL: Final = 13
-_CANTOPEN: Final = 14
-_PROTOCOL: Final = 15
-_TOOBIG: Final = 18
-_MISMATCH: Final = 20
-_AUTH: Final = 23
-_FORMAT: Final = 24
-_NOTADB: Final = 26
+from core.errors import CraftscopeError, StoreCorrupt, StoreUnavailable
+from core.text import cut, visible
 
 _KEPT = "What was stored before is kept."
 _OTHER_FOLDER = "choose another data folder with CRAFTSCOPE_DATA_DIR"
 
+_IS_LOCKED = f"{{place}} stayed locked by another program. Close what uses it and try again. {_KEPT}"
+_CANNOT_OPEN = f"{{place}} cannot be opened. Make sure that its folder exists and can be written, or {_OTHER_FOLDER}."
+
+# By SQLite's primary result codes; the driver gives the extended ones, whose low byte is the primary code.
 _SENTENCES: Final = {
-    _FULL: f"The disk is full: {{place}} cannot grow. Free some space and try again. {_KEPT}",
-    _READONLY: f"{{place}} can be read but not written. Make the file and its folder writable, or {_OTHER_FOLDER}.",
-    _PERM: f"{{place}} may not be opened. Change its permissions, or {_OTHER_FOLDER}.",
-    _AUTH: f"{{place}} may not be opened. Change its permissions, or {_OTHER_FOLDER}.",
-    _CANTOPEN: f"{{place}} cannot be opened. Make sure that its folder exists and can be written, or {_OTHER_FOLDER}.",
-    _BUSY: f"{{place}} stayed locked by another program. Close what uses it and try again. {_KEPT}",
-    _LOCKED: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
-    _PROTOCOL: f"{{place}} is locked by another program. Close what uses it and try again. {_KEPT}",
-    _IOERR: (
+    sqlite3.SQLITE_FULL: f"The disk is full: {{place}} cannot grow. Free some space and try again. {_KEPT}",
+    sqlite3.SQLITE_READONLY: (
+        f"{{place}} can be read but not written. Make the file and its folder writable, or {_OTHER_FOLDER}."
+    ),
+    sqlite3.SQLITE_PERM: _CANNOT_OPEN,
+    sqlite3.SQLITE_CANTOPEN: _CANNOT_OPEN,
+    sqlite3.SQLITE_BUSY: _IS_LOCKED,
+    sqlite3.SQLITE_LOCKED: _IS_LOCKED,
+    sqlite3.SQLITE_PROTOCOL: _IS_LOCKED,
+    sqlite3.SQLITE_IOERR: (
         "{place} could not be read or written ({detail}). Check the disk that it is on, then stop the dashboard and "
         "the workers and start them again."
     ),
-    _NOMEM: f"There is not enough memory to use {{place}}. Close other programs and try again. {_KEPT}",
+    sqlite3.SQLITE_NOMEM: f"There is not enough memory to use {{place}}. Close other programs and try again. {_KEPT}",
 }
 
 # SQLite replays a -wal file that is left beside a restored backup, which corrupts it.
@@ -73,9 +63,6 @@ _UNREADABLE_SENTENCE: Final = (
     "{place} has a value that cannot be read ({detail}). It was not changed, and the rest can still be used. Restore a "
     "backup, or delete the episode or run."
 )
-_UNSTORABLE_SENTENCE: Final = (
-    "{place} cannot store or look up a value ({detail}). Give ids and names as text, and numbers that fit 64 bits."
-)
 
 # Raised by decoding bytes that this program did not write. A missing row shows as LookupError or NoResultFound.
 _UNREADABLE: Final = (
@@ -87,7 +74,6 @@ _SCHEMA_PART: Final = re.compile(r"no such (table|column|index|module|collation)
 _NOT_UTF8: Final = "Could not decode"
 _LOCK_TIMEOUT_IN_POSTGRES: Final = "55P03"
 _UNDEFINED_IN_POSTGRES: Final = ("42P01", "42703", "3F000", "42804", "42883")
-_MAX_DETAIL: Final = 160
 
 
 @contextmanager
@@ -107,11 +93,7 @@ def as_store_errors(place: str, *, only_reads: bool = False) -> Generator[None, 
         if translated is None:
             raise
         raise translated from error
-    except StatementError as error:  # a value that was bound is of another type than its column
-        raise _sentence(InvalidInput, _UNSTORABLE_SENTENCE, place, error.orig or error) from error
     except _UNREADABLE as error:
-        if isinstance(error, OverflowError) and "SQLite INTEGER" in str(error):
-            raise _sentence(InvalidInput, _UNSTORABLE_SENTENCE, place, error) from error
         if not only_reads:
             raise
         raise _sentence(StoreCorrupt, _UNREADABLE_SENTENCE, place, error) from error
@@ -121,8 +103,6 @@ def _translated(error: DBAPIError, place: str) -> CraftscopeError | None:
     driver_error = error.orig
     if driver_error is None:
         return None
-    if str(driver_error).startswith(("Error binding parameter", "cannot adapt type")):
-        return _sentence(InvalidInput, _UNSTORABLE_SENTENCE, place, driver_error)
     if "sqlite3" in type(driver_error).__module__:
         return sqlite_failure(driver_error, place)
     return _postgres_failure(error, driver_error, place)
@@ -131,12 +111,10 @@ def _translated(error: DBAPIError, place: str) -> CraftscopeError | None:
 def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
     """The error for one of the SQLite driver; None for programming errors."""
     primary = int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-    if primary == _NOTADB:
+    if primary == sqlite3.SQLITE_NOTADB:
         return not_a_database(place)
-    if primary in (_CORRUPT, _FORMAT, _MISMATCH):
+    if primary == sqlite3.SQLITE_CORRUPT:
         return _sentence(StoreCorrupt, _CORRUPT_SENTENCE, place, error)
-    if primary == _TOOBIG:
-        return _sentence(InvalidInput, _UNSTORABLE_SENTENCE, place, error)
     if sentence := _SENTENCES.get(primary):
         return _sentence(StoreUnavailable, sentence, place, error)
     if _SCHEMA_PART.search(str(error)):
@@ -152,7 +130,7 @@ def not_a_database(place: str) -> StoreCorrupt:
 
 def is_busy(error: BaseException) -> bool:
     """Whether a driver's error only says that another connection holds the lock."""
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF in (_BUSY, _LOCKED)
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _postgres_failure(wrapped: DBAPIError, error: BaseException, place: str) -> CraftscopeError | None:
@@ -168,17 +146,15 @@ def _postgres_failure(wrapped: DBAPIError, error: BaseException, place: str) -> 
             "write."
         )
     if state.startswith(_LOCK_TIMEOUT_IN_POSTGRES):
-        return _sentence(StoreUnavailable, _SENTENCES[_BUSY], place, error)
+        return _sentence(StoreUnavailable, _IS_LOCKED, place, error)
     if state.startswith("XX"):
         return StoreCorrupt(f"{place} is corrupt ({_first_line(error)}). Nothing was changed. Check its server.")
     if state.startswith(_UNDEFINED_IN_POSTGRES):
         return _sentence(StoreCorrupt, _SCHEMA_SENTENCE, place, error)
-    if state.startswith("22003"):  # a number out of range
-        return _sentence(InvalidInput, _UNSTORABLE_SENTENCE, place, error)
-    is_disconnect = wrapped.connection_invalidated
-    if is_disconnect or state.startswith(("08", "28", "3D", "57")) or type(error).__name__ == "OperationalError":
+    # Without a state the driver failed by itself: it got no answer, or does not know an option.
+    if not state or wrapped.connection_invalidated or state.startswith(("08", "28", "3D", "57")):
         return StoreUnavailable(
-            f"{place} cannot be reached. Check that the server runs, and the database, user and password in "
+            f"{place} cannot be reached. Check that the server runs, and the database, user, password and options in "
             f"CRAFTSCOPE_DB_URL. {_KEPT}"
         )
     return None
@@ -196,17 +172,11 @@ def _detail(error: BaseException) -> str:
 
 def shortened(text: str) -> str:
     """Cut to fit a sentence, with unprintable characters escaped: stored text may be part of it."""
-    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return printable if len(printable) <= _MAX_DETAIL else f"{printable[:_MAX_DETAIL]}..."
+    return cut(visible(text), 160)
 
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
-
-
-def printable(text: str) -> str:
-    """The text with lone surrogates (of a name that is not UTF-8) and NUL escaped."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 
 def reason(error: Exception) -> str:

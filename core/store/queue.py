@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select, update
 
-from core.errors import InvalidInput, StoreCorrupt
+from core.errors import StoreCorrupt
 from core.store.blobs import to_json
 from core.store.database import Database
 from core.store.rows import episode_key, read_spec, run_key
@@ -65,19 +65,17 @@ class Queue:
             connection.execute(update(episodes).where(here).values(heartbeat_at=datetime.now(UTC)))
 
     def request_stop(self, *, episode_id: str | None = None, run_id: str | None = None) -> int:
-        """Stop one episode or all of a run; returns how many. Raises UnknownEpisode, InvalidInput.
+        """Stop one episode or all of a run; returns how many. Raises UnknownEpisode.
 
         Queued ones are aborted at once; running ones get a flag that their worker polls.
         """
-        if (episode_id is None) == (run_id is None):
-            raise InvalidInput("Give either an episode_id or a run_id to stop.")
         aborted = _end(StopReason.ABORTED, EpisodeError("aborted", "Stopped before it started."))
         with self._database.writing() as connection:
             chosen: ColumnElement[bool]
-            if episode_id is not None:
-                chosen = episodes.c.id == episode_key(connection, episode_id)
+            if run_id is not None:
+                chosen = episodes.c.run_id == run_key(connection, run_id)
             else:
-                chosen = episodes.c.run_id == run_key(connection, run_id or "")
+                chosen = episodes.c.id == episode_key(connection, episode_id or "")
             queued = update(episodes).where(chosen, _QUEUED).values(stop_requested=True, **aborted)
             running = update(episodes).where(chosen, _RUNNING).values(stop_requested=True)
             return connection.execute(queued).rowcount + connection.execute(running).rowcount

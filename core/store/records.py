@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from core.store.rows import Listing
 from core.types import (
@@ -17,8 +17,11 @@ from core.types import (
     ToolCall,
 )
 
-COUNT_CAP = 10_001
+MAX_COUNTED: Final = 10_001
 """Totals look at the newest matching episodes up to this many; show it as "more than 10,000"."""
+
+Cursor = tuple[datetime, int]
+"""Where a page of episodes ends: `created_at` and key of its last row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,12 @@ class EpisodeSummary:
 class EpisodePage(Listing[EpisodeSummary]):
     """A page of a list; `next_cursor` asks for the following one and is None on the last."""
 
-    next_cursor: str | None = None
+    next_cursor: Cursor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the newest matching episodes, at most `COUNT_CAP` of them.
+    """Sums over the newest matching episodes, at most `MAX_COUNTED` of them.
 
     The means are over episodes that are over and executed at least one step; None if there are none.
     """
@@ -148,18 +151,6 @@ class SavedReward:
     config: RewardConfig
     saved_at: datetime
     n_scored: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExchangeFilter:
-    """Which decisions of an episode to read as exchanges. An empty tuple or None matches all.
-
-    min_reward: the least shaped reward, inclusive. models: by the names that they answered with.
-    """
-
-    min_reward: float | None = None
-    models: tuple[str, ...] = ()
-    with_model_call: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ Rewards as played are stored with the episode and never changed here.
 from __future__ import annotations
 
 import logging
-import math
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -39,14 +37,12 @@ from core.store.tables import (
     saved_rewards,
     scorings,
 )
-from core.text import quoted
 from core.types import EpisodeStatus, RewardConfig, StopReason
 
 MAX_NAME_LENGTH: Final = 80
 
 # Printable by Unicode's definition, but invisible.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_UNNAMED: Final = {"Cc": "CONTROL CHARACTER", "Cs": "HALF A PAIR", "Co": "OF PRIVATE USE"}
 
 _IS_OVER: Final = episodes.c.status.in_([status.value for status in EpisodeStatus if status.is_over])
 _PLAYED: Final = (_IS_OVER, episodes.c.n_decisions > 0)
@@ -153,8 +149,7 @@ class Rewards:
     def save(self, name: str, config: RewardConfig) -> str:
         """Save a checked configuration under a name; returns the name as it is stored, without blanks around it.
 
-        Raises InvalidInput if another one is saved under it, for a name with a character that cannot be seen, and
-        for a configuration with a value that is not finite.
+        Raises InvalidInput if another one is saved under it, and for a name with a character that cannot be seen.
         """
         name = _checked_name(name)
         with self._database.writing() as connection:
@@ -193,12 +188,9 @@ class Rewards:
     def save_scorings(self, config: RewardConfig, returns: Mapping[str, float]) -> int:
         """Store what episodes, by id, would have earned under a checked configuration; returns how many are new.
 
-        What is stored already stays. Raises InvalidInput for a return that is not finite, and then stores none.
+        What is stored already stays.
         """
-        for name, value in returns.items():
-            if not math.isfinite(value):
-                raise InvalidInput(f"The return of episode {quoted(name)} is {value}; give a finite number.")
-        now, new = datetime.now(UTC), 0
+        now = datetime.now(UTC)
         count = select(func.count()).select_from(scorings).where(scorings.c.config_hash == config.config_hash)
         with self._database.writing() as connection:
             save_reward_configs(connection, [config])
@@ -211,8 +203,7 @@ class Rewards:
                 ]
                 if rows:
                     connection.execute(insert_ignoring(connection, scorings).values(scored_at=now), rows)
-            new = connection.execute(count).scalar_one() - before
-        return new
+            return connection.execute(count).scalar_one() - before
 
     def scorings(self, config_hash: str) -> dict[str, float]:
         """What episodes, by id, would have earned under a configuration, as far as that is stored."""
@@ -270,7 +261,7 @@ def _stored_facts(row: AnyRow) -> EpisodeFacts | None:
 def _rebuilt_facts(connection: Connection, row: AnyRow) -> EpisodeFacts:
     """The facts of all stored decisions. Raises StoreCorrupt, StoreTooNew, which name the episode."""
     foreseen = row.stop_reason is not None and StopReason(row.stop_reason).is_foreseen
-    facts = EpisodeReader(connection, row.uuid, row.id).reward_facts(foreseen_end=foreseen)
+    facts = EpisodeReader(connection, row.uuid).reward_facts(foreseen_end=foreseen)
     if facts.n_decisions != row.n_decisions:
         problem = f"{facts.n_decisions} decisions are stored, not {row.n_decisions}"
         raise corrupt_row(f"Episode {row.uuid}", LookupError(problem))
@@ -280,16 +271,9 @@ def _rebuilt_facts(connection: Connection, row: AnyRow) -> EpisodeFacts:
 def _checked_name(name: str) -> str:
     """The name without blanks around it. Raises InvalidInput."""
     name = name.strip()
-    wanted = f"A configuration's name has 1 to {MAX_NAME_LENGTH} characters that can be seen"
     if not 0 < len(name) <= MAX_NAME_LENGTH:
-        raise InvalidInput(f"{wanted}; this one has {len(name)}. Give another.")
+        raise InvalidInput(f"A configuration's name has 1 to {MAX_NAME_LENGTH} characters; this one has {len(name)}.")
     for character in name:
         if not character.isprintable() or character in _BLANK:
-            raise InvalidInput(f"{wanted}, and {_called(character)} cannot. Leave it out.")
+            raise InvalidInput(f"A name cannot contain the invisible character U+{ord(character):04X}. Remove it.")
     return name
-
-
-def _called(character: str) -> str:
-    """Such as `U+200D ZERO WIDTH JOINER`."""
-    name = unicodedata.name(character, "") or _UNNAMED.get(unicodedata.category(character), "without a name")
-    return f"U+{ord(character):04X} {name}"

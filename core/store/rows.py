@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ _MAX_IN_QUERY: Final = 500
 # What reading a stored value raises if it is not what this program wrote.
 _CORRUPT: Final = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, InvalidInput)
 
-SPEC_VERSION: Final = 1
+_SPEC_VERSION: Final = 1
 
 T = TypeVar("T")
 
@@ -124,45 +123,30 @@ def insert_ignoring(connection: Connection, table: Table, rows: AnySelect | None
 
 
 def save_reward_configs(connection: Connection, configs: Iterable[RewardConfig]) -> None:
-    """Store the configurations that are not stored yet. Raises InvalidInput for one that could not be read again."""
-    rows = {config.config_hash: _reward_blob(config) for config in configs}
+    """Store the configurations that are not stored yet."""
+    rows = {config.config_hash: to_json(config) for config in configs}
     if rows:
         statement = insert_ignoring(connection, reward_configs)
         connection.execute(statement, [{"hash": name, "config": blob} for name, blob in sorted(rows.items())])
 
 
-def _reward_blob(config: RewardConfig) -> bytes:
-    blob = to_json(config)
-    try:
-        json.dumps(msgspec.to_builtins(config), allow_nan=False)  # msgspec would write what is not finite as null
-        from_json(blob, RewardConfig, "It")
-    except (ValueError, StoreCorrupt) as error:
-        raise InvalidInput(
-            f"A reward configuration cannot be stored: a value is not finite or has a wrong type ({error}). Check its "
-            "weights, limits and parameters."
-        ) from error
-    return blob
-
-
-def spec_blob(spec: EpisodeSpec) -> bytes:
-    """A specification without its reward configuration."""
+def _spec_blob(spec: EpisodeSpec) -> bytes:
     fields: dict[str, Any] = msgspec.to_builtins(spec)
     del fields["reward"]
-    return to_json({"v": SPEC_VERSION, "spec": fields})
+    return to_json({"v": _SPEC_VERSION, "spec": fields})
 
 
 @lru_cache(maxsize=256)
-def read_reward(blob: bytes) -> RewardConfig:
-    """A reward configuration that was stored. Raises StoreCorrupt."""
+def _read_reward(blob: bytes) -> RewardConfig:
     return from_json(blob, RewardConfig, "A reward configuration")
 
 
 def read_spec(blob: bytes, reward_blob: bytes, what: str) -> EpisodeSpec:
     """The specification that was stored. Raises StoreCorrupt, StoreTooNew."""
     record = from_json(blob, _SpecRecord, what)
-    if record.v > SPEC_VERSION:
+    if record.v > _SPEC_VERSION:
         raise StoreTooNew(f"{what} was written by a newer Craftscope (format {record.v}). Update Craftscope to see it.")
-    return replace(record.spec, reward=read_reward(reward_blob))
+    return replace(record.spec, reward=_read_reward(reward_blob))
 
 
 def episode_row(run_key: int, queued: QueuedEpisode, created_at: datetime, status: EpisodeStatus) -> dict[str, Any]:
@@ -183,5 +167,5 @@ def episode_row(run_key: int, queued: QueuedEpisode, created_at: datetime, statu
         "env_return": 0.0,
         "shaped_return": 0.0,
         "config_hash": queued.spec.reward.config_hash,
-        "spec": spec_blob(queued.spec),
+        "spec": _spec_blob(queued.spec),
     }

@@ -14,7 +14,7 @@ from core.store.blobs import from_json, to_json, typed
 from core.store.database import Database
 from core.store.episodes import SPENT, spent_of, summaries
 from core.store.records import EpisodeSummary, RunSummary
-from core.store.rows import Listing, as_store_corrupt, episode_row, listing, run_key, save_reward_configs
+from core.store.rows import Listing, episode_row, listing, run_key, save_reward_configs
 from core.store.tables import AnyRow, columns_of, decisions, episodes, runs
 from core.types import EpisodeStatus, QueuedEpisode, Run, Spent
 
@@ -35,7 +35,15 @@ class Runs:
                     f"A run with the id {run.id!r} is stored already. Nothing was launched; give another id."
                 )
             try:
-                key = _insert_run(connection, run)
+                row = {
+                    "uuid": run.id,
+                    "name": run.name,
+                    "created_at": run.created_at,
+                    "config": to_json(run.config),
+                    "training_session_id": run.training_session_id,
+                    "trace_correlation_id": run.trace_correlation_id,
+                }
+                key = connection.execute(insert(runs).returning(runs.c.id), row).scalar_one()
                 save_reward_configs(connection, (episode.spec.reward for episode in run.episodes))
                 rows = [episode_row(key, episode, run.created_at, EpisodeStatus.QUEUED) for episode in run.episodes]
                 if rows:
@@ -70,9 +78,7 @@ class Runs:
         """One run. Raises UnknownEpisode, StoreCorrupt."""
         with self._database.reading() as connection:
             (row,), counts = _rows(connection, runs.c.id == run_key(connection, run_id))
-            name = f"Run {run_id}"
-            with as_store_corrupt(name):
-                return _summary(row, counts[row.id], name)
+            return _summary(row, counts[row.id], f"Run {run_id}")
 
     def episodes(self, run_id: str) -> Listing[EpisodeSummary]:
         """All episodes of a run, in launch order. Raises UnknownEpisode."""
@@ -85,21 +91,6 @@ class Runs:
         with self._database.reading() as connection:
             sums = connection.execute(query.where(episodes.c.run_id == run_key(connection, run_id))).one()
         return spent_of(*sums)
-
-
-def _insert_run(connection: Connection, run: Run) -> int:
-    return connection.execute(
-        insert(runs)
-        .values(
-            uuid=run.id,
-            name=run.name,
-            created_at=run.created_at,
-            config=to_json(run.config),
-            training_session_id=run.training_session_id,
-            trace_correlation_id=run.trace_correlation_id,
-        )
-        .returning(runs.c.id)
-    ).scalar_one()
 
 
 def _rows(connection: Connection, wanted: ColumnElement[bool]) -> tuple[list[AnyRow], defaultdict[int, dict[str, int]]]:

@@ -28,9 +28,9 @@ except ImportError:
 WRITES: Final = "craftscope_writes"
 """The execution option that says whether a transaction writes. The default is yes."""
 
-_LOCK_WAIT_S: Final = 30.0
+LOCK_WAIT_S: Final = 30.0
 _PRAGMAS: Final = (
-    f"PRAGMA busy_timeout = {int(_LOCK_WAIT_S * 1000)}",
+    f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA cache_size = -65536",
@@ -77,14 +77,13 @@ def sqlite_engine(url: URL, connect: Callable[[], Any]) -> Engine:
 
 
 @contextmanager
-def less_patient(connection: Connection, wait_ms: int) -> Generator[None, None, None]:
-    """Outside a transaction: one that begins inside waits only so long for the lock."""
-    driver: Any = connection.connection.driver_connection
-    driver.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
+def less_patient(connection: Any, wait_ms: int) -> Generator[None, None, None]:
+    """Within the block, a connection of the driver waits only so long for locks."""
+    connection.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
     try:
         yield
     finally:
-        driver.execute(_PRAGMAS[0]).close()
+        connection.execute(_PRAGMAS[0]).close()
 
 
 def create_private_file(path: str) -> bool:
@@ -135,7 +134,7 @@ class SqliteFile:
             f"{Path(self._path).as_uri()}?{option}",
             uri=True,
             isolation_level=None,
-            timeout=_LOCK_WAIT_S,
+            timeout=LOCK_WAIT_S,
             check_same_thread=False,
         )
         with closing(connection.cursor()) as cursor:
@@ -206,7 +205,7 @@ class SqliteFile:
         to WAL does not wait for locks by itself.
         """
         driver = sqlite_driver()
-        deadline = time.monotonic() + _LOCK_WAIT_S
+        deadline = time.monotonic() + LOCK_WAIT_S
         while True:
             try:
                 if not self._only_reads:

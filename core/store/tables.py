@@ -42,19 +42,11 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
         """From an aware datetime; a naive one raises TypeError."""
-        return None if value is None else self.to_microseconds(value)
+        return None if value is None else (value - _EPOCH) // timedelta(microseconds=1)
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        """To a datetime in UTC; anything else stays, so that reading its row reports it and not the whole query."""
-        try:
-            return None if value is None else _EPOCH + timedelta(microseconds=value)
-        except (TypeError, OverflowError):
-            return value
-
-    @staticmethod
-    def to_microseconds(moment: datetime) -> int:
-        """Whole microseconds since 1970."""
-        return (moment - _EPOCH) // timedelta(microseconds=1)
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """To a datetime in UTC."""
+        return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
 class PlainText(TypeDecorator[str]):
@@ -64,15 +56,9 @@ class PlainText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """The text without what some database refuses."""
-        return None if value is None else self.cleaned(value)
-
-    @staticmethod
-    def cleaned(text: str) -> str:
-        """The text as it comes back once it was stored."""
-        if text.isascii() and "\0" not in text:
-            return text
-        return text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if value is None or (value.isascii() and "\0" not in value):
+            return value
+        return value.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def columns_of(row: AnyRow) -> dict[str, Any]:
@@ -99,6 +85,10 @@ def _episode_key(**kwargs: Any) -> Column[int]:
 
 def _decision_key() -> Column[int]:
     return Column("decision_id", Key, ForeignKey("decisions.id", ondelete="CASCADE"), primary_key=True)
+
+
+def _blob_table(name: str, *columns: Column[Any] | UniqueConstraint) -> Table:
+    return Table(name, metadata, *columns, Column("blob", LargeBinary, nullable=False))
 
 
 store_meta = Table(
@@ -171,12 +161,7 @@ episode_achievements = Table(
     sqlite_with_rowid=False,
 )
 
-episode_starts = Table(
-    "episode_starts",
-    metadata,
-    _episode_key(primary_key=True),
-    Column("blob", LargeBinary, nullable=False),
-)
+episode_starts = _blob_table("episode_starts", _episode_key(primary_key=True))
 
 decisions = Table(
     "decisions",
@@ -207,20 +192,13 @@ decisions = Table(
     UniqueConstraint("episode_id", "idx"),
 )
 
-decision_payloads = Table(
-    "decision_payloads",
-    metadata,
-    _decision_key(),
-    Column("blob", LargeBinary, nullable=False),
-)
+decision_payloads = _blob_table("decision_payloads", _decision_key())
 
-request_parts = Table(
+request_parts = _blob_table(
     "request_parts",
-    metadata,
     Column("id", Key, primary_key=True),
     _episode_key(),
     Column("idx", Integer, nullable=False),
-    Column("blob", LargeBinary, nullable=False),
     UniqueConstraint("episode_id", "idx"),
 )
 
@@ -248,23 +226,16 @@ reward_components = Table(
     sqlite_with_rowid=False,
 )
 
-scene_chunks = Table(
+scene_chunks = _blob_table(
     "scene_chunks",
-    metadata,
     Column("id", Key, primary_key=True),
     _episode_key(),
     Column("first", Integer, nullable=False),
     Column("n", Integer, nullable=False),
-    Column("blob", LargeBinary, nullable=False),
     UniqueConstraint("episode_id", "first"),
 )
 
-episode_packs = Table(
-    "episode_packs",
-    metadata,
-    _episode_key(primary_key=True),
-    Column("blob", LargeBinary, nullable=False),
-)
+episode_packs = _blob_table("episode_packs", _episode_key(primary_key=True))
 
 saved_rewards = Table(
     "saved_rewards",

@@ -1,4 +1,4 @@
-"""What is deleted is gone, its space too, and nothing else is."""
+"""Deleting removes episodes with everything that belongs to them, and gives their space back."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import pytest
 from core.errors import StoreError, UnknownEpisode
 from core.store import TraceStore
 from core.store.tables import metadata
-from tests.support.records import make_run, record_episode
+from tests.support.records import make_run, record_episode, record_run
 
 
-def test_a_deleted_episode_is_gone_and_the_others_are_whole(store: TraceStore):
-    store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
-    record_episode(store, "a-episode", 6)
-    record_episode(store, "b-episode", 6)
+def test_deleting_an_episode_leaves_the_others_whole(store: TraceStore):
+    record_run(store, "a-episode", "b-episode")
     kept, generation = store.episodes.load("b-episode"), store.generation
     assert store.episodes.delete(["a-episode", "never-there"]) == 1
     assert store.generation > generation
@@ -25,7 +23,7 @@ def test_a_deleted_episode_is_gone_and_the_others_are_whole(store: TraceStore):
     assert store.episodes.delete(["a-episode"]) == 0
 
 
-def test_a_run_without_episodes_goes_with_its_last_one(store: TraceStore):
+def test_a_run_is_deleted_with_its_last_episode(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
     store.runs.create(make_run("run-2", ["c-episode"]))
     store.episodes.delete(["a-episode"])
@@ -34,9 +32,8 @@ def test_a_run_without_episodes_goes_with_its_last_one(store: TraceStore):
     assert [run.id for run in store.runs.newest().rows] == ["run-2"]
 
 
-def test_nothing_is_left_of_what_was_deleted(store: TraceStore):
-    store.runs.create(make_run("run-1", ["a-episode"]))
-    record_episode(store, "a-episode", 20)
+def test_no_row_of_a_deleted_episode_is_left(store: TraceStore):
+    record_run(store, "a-episode", decisions=20)
     store.episodes.delete(["a-episode"])
     shared = {"store_meta", "reward_configs", "component_types", "seed_descriptions"}
     with store._database.reading() as connection:
@@ -48,7 +45,7 @@ def test_nothing_is_left_of_what_was_deleted(store: TraceStore):
     assert set(left.values()) == {0}, left
 
 
-def test_a_running_episode_is_not_deleted_and_nothing_beside_it(store: TraceStore):
+def test_nothing_is_deleted_if_one_of_the_episodes_is_running(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode", "b-episode"]))
     store.queue.claim_next(worker="test")
     with pytest.raises(StoreError, match="Episode a-episode is still running. Stop it first"):
@@ -56,13 +53,13 @@ def test_a_running_episode_is_not_deleted_and_nothing_beside_it(store: TraceStor
     assert len(store.runs.episodes("run-1").rows) == 2
 
 
-def test_a_queued_episode_can_be_deleted_and_is_never_played(store: TraceStore):
+def test_a_deleted_queued_episode_is_not_claimed(store: TraceStore):
     store.runs.create(make_run("run-1", ["a-episode"]))
     assert store.episodes.delete(["a-episode"]) == 1
     assert store.queue.claim_next(worker="test") is None
 
 
-def test_more_than_one_chunk_is_deleted(store: TraceStore):
+def test_many_episodes_are_deleted_at_once(store: TraceStore):
     ids = [f"episode-{number}" for number in range(120)]
     store.runs.create(make_run("run-1", ids))
     assert store.episodes.delete(ids[:-1]) == 119

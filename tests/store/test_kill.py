@@ -1,4 +1,4 @@
-"""A worker that is killed at any moment loses nothing that was acknowledged, and harms nothing."""
+"""A worker that is killed at any moment loses no acknowledged decision and corrupts nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KILLS = 50
 DECISIONS = 60
 
 
-def test_nothing_that_was_acknowledged_is_lost_in_fifty_kills(sqlite_url: str):
+def test_no_acknowledged_decision_is_lost_in_fifty_kills(sqlite_url: str):
     draw = random.Random(20260301)
     initial, recorded = make_decisions(DECISIONS)
     kept: list[int] = []
@@ -27,7 +27,7 @@ def test_nothing_that_was_acknowledged_is_lost_in_fifty_kills(sqlite_url: str):
             store.runs.create(run)
     for number in range(KILLS):
         acknowledged = _record_until_killed(sqlite_url, draw)
-        # Opened anew: what a dashboard finds that starts after the crash.
+        # Opened again, as by a dashboard that starts after the crash.
         with TraceStore(sqlite_url) as store:
             with store._database.reading() as connection:
                 assert connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"

@@ -1,9 +1,9 @@
-"""What is recorded is what is read, at once and for good."""
+"""An episode is read exactly as it was recorded, and only its own recorder writes it."""
 
 from __future__ import annotations
 
-import math
 import random
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from core.errors import InvalidInput, StoreError, UnknownEpisode
 from core.scenes import unpack_scenes
 from core.store import TraceStore
-from core.store.recorder import CHUNK_SCENES
+from core.store.recorder import CHUNK_SCENES, EpisodeRecorder
+from core.store.tables import metadata
 from core.types import (
     Attempt,
     Decision,
@@ -32,20 +33,23 @@ from core.types import (
     Timing,
     ToolCall,
 )
-from tests.support.records import START, make_decisions, make_run, make_state, record_episode
+from tests.support.records import (
+    START,
+    change,
+    make_decisions,
+    make_run,
+    make_state,
+    record_episode,
+    record_run,
+    start_recording,
+)
 
 FINISHED_AT = START + timedelta(seconds=9)
 
 
-def without_store_ms(decisions: tuple[Decision, ...]) -> list[Decision]:
+def without_store_ms(decisions: Iterable[Decision]) -> list[Decision]:
     """`store_ms` is the store's own addition."""
     return [replace(decision, timing=replace(decision.timing, store_ms=None)) for decision in decisions]
-
-
-def begun(store: TraceStore, episode_id: str = "episode-1") -> None:
-    """A running episode."""
-    store.runs.create(make_run(f"run-of-{episode_id}", [episode_id]))
-    assert store.queue.claim_next(worker="test")
 
 
 def test_an_episode_is_read_as_it_was_recorded(store: TraceStore):
@@ -55,6 +59,7 @@ def test_an_episode_is_read_as_it_was_recorded(store: TraceStore):
     initial, decisions = make_decisions(12)
     loaded = store.episodes.load("episode-1")
     assert without_store_ms(loaded.decisions) == decisions
+    assert without_store_ms(store.episodes.decision("episode-1", index) for index in range(12)) == decisions
     assert replace(loaded, decisions=()) == Episode(
         id="episode-1",
         run_id="run-1",
@@ -66,23 +71,9 @@ def test_an_episode_is_read_as_it_was_recorded(store: TraceStore):
     )
 
 
-def test_one_decision_is_read_as_it_was_recorded(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, decisions = make_decisions(8)
-    recorder.start(START, initial)
-    for decision in decisions:
-        recorder.record(decision)
-    for index in (0, 3, 7):
-        assert without_store_ms((store.episodes.decision("episode-1", index),)) == [decisions[index]]
-    assert store.episodes.initial("episode-1") == initial
-
-
 def test_a_decision_can_be_read_as_soon_as_it_is_recorded(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
+    recorder = start_recording(store)
     initial, decisions = make_decisions(3)
-    recorder.start(START, initial)
     assert store.episodes.latest_scene("episode-1") == initial.scene
     for count, decision in enumerate(decisions, start=1):
         recorder.record(decision)
@@ -96,8 +87,7 @@ def test_a_decision_can_be_read_as_soon_as_it_is_recorded(store: TraceStore):
 
 
 def test_the_summary_holds_the_sums_of_the_episode(store: TraceStore):
-    store.runs.create(make_run("run-1", ["episode-1"]))
-    record_episode(store, "episode-1", 20)
+    record_run(store, "episode-1", decisions=20)
     loaded, summary = store.episodes.load("episode-1"), store.episodes.get("episode-1")
     assert (summary.n_steps, summary.n_decisions) == (loaded.length, 20)
     assert (summary.env_return, summary.shaped_return) == (loaded.env_return, loaded.shaped_return)
@@ -110,8 +100,7 @@ def test_the_summary_holds_the_sums_of_the_episode(store: TraceStore):
 
 
 def test_decision_summaries_agree_with_the_decisions(store: TraceStore):
-    store.runs.create(make_run("run-1", ["episode-1"]))
-    record_episode(store, "episode-1", 10)
+    record_run(store, "episode-1", decisions=10)
     loaded = store.episodes.load("episode-1")
     step = 0
     for summary, decision in zip(store.episodes.decisions("episode-1"), loaded.decisions, strict=True):
@@ -125,20 +114,16 @@ def test_decision_summaries_agree_with_the_decisions(store: TraceStore):
             decision.timing.overhead_ms,
         )
         assert summary.ok
-        for index in range(summary.step_start, summary.step_end):
-            assert store.episodes.decision_at_step("episode-1", index) == summary.index
     assert step == loaded.length
 
 
-def test_what_a_call_waited_and_parsing_took_is_known_for_all_decisions(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, decisions = make_decisions(3)
-    recorder.start(START, initial)
+def test_decision_summaries_have_waiting_and_parsing_times(store: TraceStore):
+    recorder = start_recording(store)
+    _, decisions = make_decisions(3)
     busy = (Attempt(0, 50, 429), Attempt(1_050, 30, 429), Attempt(1_500, 10, 200))
     earlier = ModelCall("h", "m", {}, "", attempts=busy[:2], parse_ms=0.5)
     asked = ModelCall("h", "m", {}, "", attempts=busy, parse_ms=0.25, earlier=(earlier,))
-    older = replace(asked, parse_ms=None, earlier=())  # from elsewhere: it does not say how long parsing took
+    older = replace(asked, parse_ms=None, earlier=())  # of a version that did not measure it
     for decision, call in zip(decisions, (None, asked, older), strict=True):
         recorder.record(replace(decision, model_call=call))
     none, first, second = store.episodes.decisions("episode-1")
@@ -148,11 +133,9 @@ def test_what_a_call_waited_and_parsing_took_is_known_for_all_decisions(store: T
     assert store.episodes.decision("episode-1", 1).model_call == asked
 
 
-def test_how_long_storing_took_is_written_with_the_next_transaction(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, decisions = make_decisions(2)
-    recorder.start(START, initial)
+def test_store_ms_is_written_with_the_next_transaction(store: TraceStore):
+    recorder = start_recording(store)
+    _, decisions = make_decisions(2)
     recorder.record(decisions[0])
     assert store.episodes.decisions("episode-1")[0].store_ms is None
     recorder.record(decisions[1])
@@ -164,134 +147,76 @@ def test_how_long_storing_took_is_written_with_the_next_transaction(store: Trace
     assert last is not None and last > 0
 
 
-def test_doing_everything_twice_changes_nothing(store: TraceStore):
-    begun(store)
-    initial, decisions = make_decisions(4)
-    outcome = Outcome(StopReason.MAX_DECISIONS, FINISHED_AT)
-    first, second = store.recorder("episode-1"), store.recorder("episode-1")
-    first.start(START, initial)
-    first.start(START, initial)
-    for decision in decisions:
-        first.record(decision)
-        first.record(decision)
-    again = store.recorder("episode-1")
-    again.start(START, initial)
-    for decision in decisions:
-        again.record(decision)
-    again.finish(outcome)
-    again.finish(outcome)
-    first.finish(outcome)
-    loaded = store.episodes.load("episode-1")
-    assert without_store_ms(loaded.decisions) == decisions
-    with pytest.raises(StoreError, match="is completed; nothing more can be recorded"):
-        second.start(START, initial)
-
-
-def test_another_recorder_goes_on_where_one_stopped(store: TraceStore):
-    store.runs.create(make_run("run-1", ["whole", "halves"]))
-    initial, decisions = make_decisions(30)
-    record_episode(store, "whole", 30)
-    assert store.queue.claim_next(worker="test")
-    first = store.recorder("halves")
-    first.start(START, initial)
-    for decision in decisions[:13]:
-        first.record(decision)
-    second = store.recorder("halves")
-    for decision in decisions[13:]:
-        second.record(decision)
-    second.finish(Outcome(StopReason.MAX_STEPS, FINISHED_AT))
-    whole, halves = store.episodes.load("whole"), store.episodes.load("halves")
-    assert without_store_ms(halves.decisions) == without_store_ms(whole.decisions)
-    assert store.episodes.get("halves").shaped_return == store.episodes.get("whole").shaped_return
-    assert store.episodes.packed_scenes("halves") == store.episodes.packed_scenes("whole")
-    ours, theirs = store.rewards.facts("halves"), store.rewards.facts("whole")
-    assert ours.deltas.tolist() == theirs.deltas.tolist()
-    with pytest.raises(StoreError, match="nothing more can be recorded"):
-        first.record(decisions[13])
-
-
-def test_two_recorders_of_one_episode_cannot_mix(store: TraceStore):
-    begun(store)
-    initial, decisions = make_decisions(3)
-    first, second = store.recorder("episode-1"), store.recorder("episode-1")
-    first.start(START, initial)
-    first.record(decisions[0])
-    with pytest.raises(StoreError, match="another recorder writes it too"):
-        second.record(decisions[0])
-    first.record(decisions[1])
-    assert without_store_ms(store.episodes.load("episode-1").decisions) == decisions[:2]
-
-
-def test_two_recorders_of_one_episode_cannot_both_start_it(store: TraceStore):
-    begun(store)
-    initial, _ = make_decisions(1)
-    first, second = store.recorder("episode-1"), store.recorder("episode-1")
-    first.start(START, initial)
-    with pytest.raises(StoreError, match="was started already: another recorder writes it too"):
-        second.start(START + timedelta(hours=1), initial)
-    assert store.episodes.get("episode-1").started_at == START
-
-
 def test_a_decision_out_of_order_is_refused(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, decisions = make_decisions(3)
-    recorder.start(START, initial)
-    with pytest.raises(InvalidInput, match="does not follow on 0 decisions"):
-        recorder.record(decisions[1])
+    recorder = start_recording(store)
+    with pytest.raises(InvalidInput, match="Decision 1 of episode episode-1 is not the next one to record"):
+        recorder.record(make_decisions(2)[1][1])
     assert store.episodes.decisions("episode-1") == ()
 
 
-def paid(*values: float, delta: float = 1.0, weight: float = 1.0, effective_lambda: float = 1.0) -> RewardBreakdown:
-    """What a strategy of somebody's own might answer."""
-    parts = tuple(RewardComponent("own", "ratio", delta, weight, value) for value in values)
-    return RewardBreakdown("own", effective_lambda, parts)
+def test_an_episode_whose_reset_failed_has_an_end_and_nothing_else(store: TraceStore):
+    store.runs.create(make_run("run-1", ["episode-1"]))
+    assert store.queue.claim_next(worker="test")
+    error = EpisodeError("ValueError", "The world could not be made.", "env.py:1")
+    store.recorder("episode-1").finish(Outcome(StopReason.ENV_ERROR, FINISHED_AT, error))
+    loaded = store.episodes.load("episode-1")
+    assert (loaded.initial, loaded.decisions, loaded.status) == (None, (), EpisodeStatus.FAILED)
+    assert loaded.outcome == Outcome(StopReason.ENV_ERROR, FINISHED_AT, error)
+    assert store.episodes.latest_scene("episode-1") is None
+    assert unpack_scenes(store.episodes.packed_scenes("episode-1")) == ()
+    assert store.rewards.facts("episode-1").n_decisions == 0
 
 
-@pytest.mark.parametrize(
-    ("reward", "wrong"),
-    [
-        (paid(math.nan), "the value of 'ratio' is nan"),
-        (paid(1.0, math.inf), "the value of 'ratio' is inf"),
-        (paid(math.inf, -math.inf), "the value of 'ratio' is inf"),
-        (paid(1.0, delta=-math.inf), "the delta of 'ratio' is -inf"),
-        (paid(1.0, weight=math.nan), "the weight of 'ratio' is nan"),
-        (paid(effective_lambda=math.inf), "lambda is inf"),
-        (paid(1e300, effective_lambda=1e300), "it is inf"),
-    ],
-    ids=str,
+# ------------------------------------------------------------------- a recorder writes only its own, running episode
+
+WRITES: tuple[Callable[[EpisodeRecorder], None], ...] = (
+    lambda recorder: recorder.record(make_decisions(1)[1][0]),
+    lambda recorder: recorder.finish(Outcome(StopReason.MAX_STEPS, FINISHED_AT)),
 )
-def test_a_reward_that_is_not_finite_is_refused_and_nothing_of_it_stored(
-    store: TraceStore, reward: RewardBreakdown, wrong: str
-):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, (decision,) = make_decisions(1)
-    recorder.start(START, initial)
-    with pytest.raises(InvalidInput, match=f"Decision 0 of episode episode-1 .*not a finite number: {wrong}"):
-        recorder.record(replace(decision, reward=reward))
-    recorder.record(decision)
-    assert without_store_ms(store.episodes.load("episode-1").decisions) == [decision]
 
 
-def test_what_the_environment_pays_must_be_finite_too(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, decisions = make_decisions(4)
-    recorder.start(START, initial)
-    decision = next(decision for decision in decisions if decision.steps)
-    for earlier in decisions[: decision.index]:
-        recorder.record(earlier)
-    steps = (replace(decision.steps[0], env_reward=math.inf), *decision.steps[1:])
-    with pytest.raises(InvalidInput, match="the environment paid inf for step 0"):
-        recorder.record(replace(decision, steps=steps))
+def every_row(store: TraceStore) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of all tables."""
+    with store._database.reading() as connection:
+        return {
+            table.name: sorted(map(tuple, connection.execute(table.select()).all()), key=repr)
+            for table in metadata.sorted_tables
+        }
 
 
-def test_an_episode_that_was_interrupted_takes_nothing_more(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, decisions = make_decisions(2)
-    recorder.start(START, initial)
+def refuses(store: TraceStore, recorder: EpisodeRecorder, because: str) -> None:
+    before = every_row(store)
+    for write in WRITES:
+        with pytest.raises(StoreError, match=because):
+            write(recorder)
+    assert every_row(store) == before
+
+
+def test_an_episode_with_the_key_of_a_deleted_one_is_left_alone(store: TraceStore):
+    deleted = start_recording(store, "episode-1")
+    unstarted = store.recorder("episode-1")
+    store.queue.interrupt("episode-1", "It was stopped.")
+    store.episodes.delete(["episode-1"])
+    store.runs.create(make_run("run-2", ["episode-2"]))
+    store.queue.claim_next(worker="test")
+    with pytest.raises(UnknownEpisode, match="Episode episode-1 was deleted while it was recorded"):
+        unstarted.start(START, make_decisions(0)[0])
+    store.recorder("episode-2").start(START, make_decisions(0)[0])
+    refuses(store, deleted, "Episode episode-1 was deleted while it was recorded")
+    if store.backend.startswith("SQLite"):
+        with store._database.reading() as connection:
+            assert connection.exec_driver_sql("SELECT id FROM episodes").scalar_one() == 1, "the key was reused"
+
+
+def test_an_episode_that_another_worker_claimed_is_left_alone(store: TraceStore):
+    recorder = start_recording(store)
+    change(store, "UPDATE episodes SET worker = 'worker-2'")
+    refuses(store, recorder, r"Episode episode-1 belongs to another worker now \('worker-2'\)")
+
+
+def test_an_interrupted_episode_keeps_what_was_recorded_and_takes_nothing_more(store: TraceStore):
+    recorder = start_recording(store)
+    _, decisions = make_decisions(2)
     recorder.record(decisions[0])
     assert store.queue.interrupt("episode-1", "Its worker died.")
     with pytest.raises(StoreError, match="is interrupted"):
@@ -303,61 +228,47 @@ def test_an_episode_that_was_interrupted_takes_nothing_more(store: TraceStore):
     assert loaded.outcome is not None and loaded.outcome.error == EpisodeError("interrupted", "Its worker died.")
 
 
-def test_an_episode_that_was_deleted_says_so(store: TraceStore):
-    begun(store)
-    recorder = store.recorder("episode-1")
-    initial, _ = make_decisions(1)
-    store.queue.interrupt("episode-1", "Its worker died.")
-    assert store.episodes.delete(["episode-1"]) == 1
-    with pytest.raises(UnknownEpisode, match="was deleted while it was recorded"):
-        recorder.start(START, initial)
-    with pytest.raises(UnknownEpisode, match="No episode 'episode-1' is stored"):
-        store.recorder("episode-1")
+def test_two_recorders_cannot_record_one_episode(store: TraceStore):
+    first, second = start_recording(store), store.recorder("episode-1")
+    initial, (decision,) = make_decisions(1)
+    with pytest.raises(StoreError, match="recorded by another recorder too"):
+        second.start(START + timedelta(hours=1), initial)
+    first.record(decision)
+    with pytest.raises(InvalidInput):
+        second.record(decision)
+    assert store.episodes.get("episode-1").started_at == START
+    assert without_store_ms(store.episodes.load("episode-1").decisions) == [decision]
 
 
-def test_an_episode_whose_world_could_not_be_made_has_an_end_and_nothing_else(store: TraceStore):
-    begun(store)
-    error = EpisodeError("ValueError", "The world could not be made.", "env.py:1")
-    store.recorder("episode-1").finish(Outcome(StopReason.ENV_ERROR, FINISHED_AT, error))
-    loaded = store.episodes.load("episode-1")
-    assert (loaded.initial, loaded.decisions, loaded.status) == (None, (), EpisodeStatus.FAILED)
-    assert loaded.outcome == Outcome(StopReason.ENV_ERROR, FINISHED_AT, error)
-    assert store.episodes.initial("episode-1") is None
-    assert store.episodes.latest_scene("episode-1") is None
-    assert unpack_scenes(store.episodes.packed_scenes("episode-1")) == ()
-    assert store.rewards.facts("episode-1").n_decisions == 0
+# --------------------------------------------------------------------------------------------- what is stored once
 
 
-def test_scenes_lie_in_small_pieces_until_there_are_enough_for_a_large_one(sqlite_store: TraceStore):
+def test_scenes_are_merged_into_large_chunks(sqlite_store: TraceStore):
     store = sqlite_store
-    begun(store)
-    recorder = store.recorder("episode-1")
+    recorder = start_recording(store)
     initial, decisions = make_decisions(CHUNK_SCENES)
-    recorder.start(START, initial)
-    most_pieces = 0
+    max_chunks = 0
     for decision in decisions:
         recorder.record(decision)
-        most_pieces = max(most_pieces, _pieces(store))
-    assert 50 < most_pieces <= CHUNK_SCENES
+        max_chunks = max(max_chunks, _chunks(store))
+    assert 50 < max_chunks <= CHUNK_SCENES
     recorder.finish(Outcome(StopReason.MAX_STEPS, FINISHED_AT))
-    assert _pieces(store) == 2
+    assert _chunks(store) == 2
     states = [initial, *(step.state for decision in decisions for step in decision.steps)]
     assert len(states) > CHUNK_SCENES
     assert list(unpack_scenes(store.episodes.packed_scenes("episode-1"))) == [state.scene for state in states]
-    for index in (0, len(decisions) // 2, len(decisions) - 1):
-        assert without_store_ms((store.episodes.decision("episode-1", index),)) == [decisions[index]]
+    some = (0, len(decisions) // 2, len(decisions) - 1)
+    assert without_store_ms(store.episodes.decision("episode-1", i) for i in some) == [decisions[i] for i in some]
 
 
-def _pieces(store: TraceStore) -> int:
+def _chunks(store: TraceStore) -> int:
     with store._database.reading() as connection:
         return connection.exec_driver_sql("SELECT count(*) FROM scene_chunks").scalar_one()
 
 
-def test_what_comes_again_in_every_request_is_stored_once(sqlite_store: TraceStore):
-    begun(sqlite_store)
-    recorder = sqlite_store.recorder("episode-1")
-    initial, decisions = make_decisions(20)
-    recorder.start(START, initial)
+def test_messages_repeated_in_every_request_are_stored_once(sqlite_store: TraceStore):
+    recorder = start_recording(sqlite_store)
+    _, decisions = make_decisions(20)
     for decision in decisions:
         recorder.record(decision)
     calls = [decision.model_call for decision in decisions if decision.model_call]
@@ -367,7 +278,7 @@ def test_what_comes_again_in_every_request_is_stored_once(sqlite_store: TraceSto
     assert stored == len(different) < sum(len(call.request["messages"]) for call in calls)
 
 
-# ---------------------------------------------------------------------------- whatever may occur in a record
+# ---------------------------------------------------------------------------- any value that may occur in a record
 
 texts = st.text(st.characters(), max_size=30)  # with NUL and halves of surrogate pairs
 words = st.text("abcdefgh_", min_size=1, max_size=6)
@@ -437,14 +348,15 @@ def decision_lists(draw: st.DrawFn) -> list[Decision]:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(initial=facts, decisions=decision_lists())
 def test_any_record_comes_back_equal(sqlite_store: TraceStore, initial: StateFacts, decisions: list[Decision]):
-    number = len(sqlite_store.runs.newest(limit=1000).rows)
-    begun(sqlite_store, f"episode-{number}")
-    recorder = sqlite_store.recorder(f"episode-{number}")
+    episode_id = f"episode-{len(sqlite_store.runs.newest(limit=1000).rows)}"
+    sqlite_store.runs.create(make_run(f"run-of-{episode_id}", [episode_id]))
+    assert sqlite_store.queue.claim_next(worker="test")
+    recorder = sqlite_store.recorder(episode_id)
     state = replace(make_state(0, random.Random(1)), facts=initial)
     recorder.start(START, state)
     for decision in decisions:
         recorder.record(decision)
-    loaded = sqlite_store.episodes.load(f"episode-{number}")
+    loaded = sqlite_store.episodes.load(episode_id)
     assert loaded.initial == state
     assert without_store_ms(loaded.decisions) == decisions
-    assert without_store_ms(tuple(sqlite_store.episodes.decision(loaded.id, d.index) for d in decisions)) == decisions
+    assert without_store_ms(sqlite_store.episodes.decision(episode_id, d.index) for d in decisions) == decisions

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from alembic import command
+from sqlalchemy import MetaData, insert, select
+
 from core.store import DecisionSummary, TraceStore
+from core.store.database import Database
+from core.store.recorder import EpisodeRecorder
+from core.store.schema import alembic_config
 from core.types import (
     Decision,
     Difficulty,
@@ -153,6 +160,48 @@ def record_episode(
     for decision in made:
         recorder.record(decision)
     recorder.finish(Outcome(stop_reason, START + timedelta(seconds=9)))
+
+
+def record_run(store: TraceStore, *episode_ids: str, decisions: int = 5) -> None:
+    """A run, `run-1`, of these episodes, recorded from start to end."""
+    store.runs.create(make_run("run-1", list(episode_ids)))
+    for episode_id in episode_ids:
+        record_episode(store, episode_id, decisions)
+
+
+def start_recording(store: TraceStore, episode_id: str = "episode-1", *, worker: str = "test") -> EpisodeRecorder:
+    """The recorder of an episode that runs, before its first decision."""
+    store.runs.create(make_run(f"run-of-{episode_id}", [episode_id]))
+    assert store.queue.claim_next(worker=worker) is not None
+    recorder = store.recorder(episode_id)
+    recorder.start(START, make_decisions(0)[0])
+    return recorder
+
+
+def change(store: TraceStore, *statements: str) -> None:
+    """Change rows as no part of the program does."""
+    with store._database.writing() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def copy_as_of(revision: str, url: str, source: TraceStore) -> None:
+    """Create the database at `url` as an earlier version left it: with its schema, and the rows of `source`."""
+    config = alembic_config()
+    with closing(Database(url)) as database, database.writing() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        older, newer = MetaData(), MetaData()
+        older.reflect(connection)
+        with source._database.reading() as reading:
+            newer.reflect(reading)
+            for table in older.sorted_tables:
+                if table.name in ("alembic_version", "store_meta"):  # the migrations fill them
+                    continue
+                columns = [newer.tables[table.name].c[column.name] for column in table.columns]
+                rows = [dict(row) for row in reading.execute(select(*columns)).mappings()]
+                if rows:
+                    connection.execute(insert(table), rows)
 
 
 def _tool_call(index: int, actions: list[str]) -> ToolCall:

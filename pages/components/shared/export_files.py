@@ -16,7 +16,7 @@ import streamlit as st
 
 from core.errors import StoreError, UnknownEpisode
 from core.export import Portion, SftFilter, episode_json, first_of, sft_lines
-from core.store import EpisodeSummary, ExchangeFilter, TraceStore
+from core.store import EpisodeSummary, TraceStore
 from pages.components.shared.state import store as stored
 from pages.components.text.format import short_id
 
@@ -27,13 +27,13 @@ DOWNLOAD_FAILED = "download_failed"
 
 def count_examples(store: TraceStore, wanted: SftFilter) -> Portion:
     """The number and size of the examples in a download."""
-    return first_of(sft_lines(store, wanted), most_lines=MAX_EXAMPLES, most_bytes=MAX_BYTES)
+    return first_of(sft_lines(store, wanted), max_lines=MAX_EXAMPLES, max_bytes=MAX_BYTES)
 
 
 def examples_file(store: TraceStore, wanted: SftFilter) -> bytes:
     """The examples as JSON Lines, as the command writes them; if there are too many, the first ones."""
     return _written(
-        lambda file: first_of(sft_lines(store, wanted), file.write, most_lines=MAX_EXAMPLES, most_bytes=MAX_BYTES)
+        lambda file: first_of(sft_lines(store, wanted), file.write, max_lines=MAX_EXAMPLES, max_bytes=MAX_BYTES)
     )
 
 
@@ -92,5 +92,5 @@ def models_of(store: TraceStore, rows: Sequence[EpisodeSummary]) -> tuple[str, .
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def _model_of(_store: TraceStore, url: str, episode_id: str) -> str:
-    exchange = _store.episodes.next_exchange(episode_id, ExchangeFilter())
+    exchange = _store.episodes.next_exchange(episode_id)
     return exchange.model_call.model if exchange and exchange.model_call else ""

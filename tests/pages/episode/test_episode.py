@@ -248,7 +248,8 @@ def test_each_episode_remembers_its_step(recorded: TraceStore):
     at.query_params["id"] = SCRIPTED
     at.switch_page("pages/episode.py").run()
     assert at.session_state[f"frame:{SCRIPTED}"] == 12
-    assert selector(at).value == recorded.episodes.decision_at_step(SCRIPTED, 11)
+    (decision,) = [d for d in recorded.episodes.decisions(SCRIPTED) if d.step_start <= 11 < d.step_end]
+    assert selector(at).value == decision.index
 
 
 def test_buttons_open_the_previous_and_next_episode_of_the_run(recorded: TraceStore):
