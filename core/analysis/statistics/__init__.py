@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from core.analysis.statistics.association import NoCorrelation, RankCorrelation, rank_correlation
-from core.analysis.statistics.bootstrap import CONFIDENCE, RESAMPLES, Estimate, SeedBootstrap
+from core.analysis.statistics.bootstrap import CONFIDENCE, MIN_SEEDS, RESAMPLES, Estimate, SeedBootstrap
 from core.analysis.statistics.comparability import (
     ENDED_EARLY,
     REWARD,
@@ -31,6 +31,7 @@ __all__ = [
     "CONFIDENCE",
     "ENDED_EARLY",
     "HUMAN",
+    "MIN_SEEDS",
     "RANDOM",
     "RESAMPLES",
     "REWARD",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from core.analysis.numbers import levels
-from core.analysis.statistics.bootstrap import CONFIDENCE, RESAMPLES, SeedBootstrap
+from core.analysis.statistics.bootstrap import CONFIDENCE, MIN_SEEDS, RESAMPLES, SeedBootstrap
 from core.analysis.statistics.sample import Floats
 
 _FEWEST: Final = 3
@@ -30,8 +30,8 @@ class NoCorrelation(StrEnum):
 class RankCorrelation:
     """Spearman's rho, -1 to 1; `value` is None where there is none, and `problem` says why.
 
-    low, high: 95 %, percentiles of a bootstrap over seeds; None with fewer than two seeds, or where most resamples have
-    no correlation themselves.
+    low, high: 95 %, percentiles of a bootstrap over seeds; None with fewer than `MIN_SEEDS` seeds, or where most
+    resamples have no correlation themselves.
     """
 
     n_episodes: int
@@ -56,7 +56,7 @@ def rank_correlation(
     if problem is not None:
         return RankCorrelation(*size, problem=problem)
     value = float(spearmanr(first, second).statistic)
-    if bootstrap.n_seeds < 2:
+    if bootstrap.n_seeds < MIN_SEEDS:
         return RankCorrelation(*size, value)
     drawn = _resampled(first, second, bootstrap)
     defined = drawn[~np.isnan(drawn)]

@@ -21,13 +21,14 @@ from core.analysis.statistics.sample import Floats
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 1_000
+MIN_SEEDS: Final = 3  # for an interval: two seeds can only be drawn in three ways
 
 _WEIGHTS_AT_ONCE: Final = 1 << 20  # as many as stay in a processor's cache
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval; `low` and `high` are None where there is none: one seed shows no spread."""
+    """A number with its interval; `low` and `high` are None with fewer than `MIN_SEEDS` seeds."""
 
     value: float
     low: float | None = None
@@ -76,15 +77,15 @@ class SeedBootstrap:
     ) -> tuple[Estimate, ...]:
         """Estimates of M numbers that are computed from the means over episodes of K columns.
 
-        values: float64 (E, K), one episode or more. statistic: from (..., K) to (..., M). With two seeds or more, each
-        has a BCa interval (bias corrected and accelerated; B. Efron, "Better bootstrap confidence intervals", JASA 82,
-        1987), the acceleration from leaving out one seed at a time.
+        values: float64 (E, K), one episode or more. statistic: from (..., K) to (..., M). With `MIN_SEEDS` or more,
+        each has a BCa interval (bias corrected and accelerated; B. Efron, "Better bootstrap confidence intervals", JASA
+        82, 1987), the acceleration from leaving out one seed at a time.
         """
         n = self.n_seeds
         sums = np.add.reduceat(values[self._order], self._starts, axis=0)
         total, count = sums.sum(axis=0), self._counts.sum()
         point = statistic(total / count)
-        if n < 2:
+        if n < MIN_SEEDS:
             return tuple(Estimate(float(value)) for value in point)
 
         def of_drawn(drawn: NDArray[np.int64], axis: int) -> Floats:

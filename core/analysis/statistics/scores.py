@@ -12,7 +12,7 @@ from core.analysis.statistics.sample import Floats, Sample
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One policy's episodes. Intervals: 95 %, bootstrap over seeds; none where all episodes are of one seed.
+    """One policy's episodes. Intervals: 95 %, bootstrap over seeds; none with fewer than `MIN_SEEDS` seeds.
 
     success: the share (0 to 1) of episodes that unlocked each achievement, in the sample's order; n_successes: how many
     did. score: the Crafter score, in percent. achievements: mean number unlocked in an episode. The returns and steps

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,50 +19,13 @@ from core.rollout import run_rollout
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.lab.policies.view import _SECTIONS as SECTIONS
-from tests.support import ROOT
+from tests.support.lab_page import button, opened, page_text
 
-APP = '''
-"""The router, with a page that shows only this view."""
-
-import streamlit as st
-
-from core.analysis.rescore import RewardFactsCache
-from pages.components.lab.policies.view import show_policies
-from pages.components.shared.state import store
-
-
-def policies():
-    show_policies(RewardFactsCache(store().rewards).refresh())
-
-
-st.navigation(
-    [
-        st.Page(policies, title="Policies", url_path="policies", default=True),
-        st.Page("pages/launch.py", title="Launch", url_path="launch"),
-        st.Page("pages/episode.py", title="Episode", url_path="episode"),
-    ]
-).run()
-'''
 HOSTILE = "![x](http://example.org/x.png)<img src=x>\0\ud83d" + "z" * 100_000
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> Path:
-    """A script beside a link to the product's pages."""
-    (tmp_path / "app").mkdir()
-    (tmp_path / "app" / "pages").symlink_to(ROOT / "pages")
-    script = tmp_path / "app" / "app.py"
-    script.write_text(APP)
-    return script
-
-
-def opened(app: Path, **query: str) -> AppTest:
-    at = AppTest.from_file(str(app), default_timeout=60)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+def policies(**query: str) -> AppTest:
+    return opened(view="Policies", **query)
 
 
 def frame(at: AppTest, place: int) -> Any:
@@ -74,14 +36,6 @@ def frame(at: AppTest, place: int) -> Any:
 def rows(at: AppTest) -> dict[str, dict[str, Any]]:
     """The table of stored policies, by policy."""
     return {row["who"]: row for row in frame(at, 0).to_dict("records")}
-
-
-def said(at: AppTest) -> str:
-    return " ".join(element.value for element in (*at.caption, *at.text)).replace("\\", "")
-
-
-def button(at: AppTest, key: str):
-    return next(b for b in at.button if b.key == key)
 
 
 @pytest.fixture
@@ -95,19 +49,15 @@ def hostile(recorded: TraceStore) -> Iterator[None]:
         )
         for number, episode in enumerate(stored.episodes)
     )
+    hostile_facts = StoredFacts(episodes, stored.columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RewardFactsCache, "refresh", lambda self: StoredFacts(episodes, stored.columns))
+        patch.setattr(RewardFactsCache, "refresh", lambda self: hostile_facts)
         yield
 
 
-def test_an_empty_store_links_to_the_launch_form(data_dir: Path, app: Path):
-    at = opened(app)
-    assert "Nothing to compare yet" in [subheader.value for subheader in at.subheader]
-    assert len(at.get("page_link")) == 2
-
-
-def test_policies_are_listed_by_score(recorded: TraceStore, app: Path):
-    table = rows(opened(app))
+def test_policies_are_listed_by_score(recorded: TraceStore):
+    at = policies()
+    table = rows(at)
     assert list(table) == ["scripted", "random"]
     episodes = [row for row in recorded.episodes.page().rows if row.policy == "scripted"]
     success = np.array([sum(name in row.achievements for row in episodes) / 2 for name in ACHIEVEMENTS])
@@ -116,38 +66,33 @@ def test_policies_are_listed_by_score(recorded: TraceStore, app: Path):
     assert table["scripted"]["shaped_return"] == pytest.approx(float(np.mean([row.shaped_return for row in episodes])))
     assert table["scripted"]["env_return"] == pytest.approx(float(np.mean([row.env_return for row in episodes])))
     assert (table["scripted"]["episodes"], table["scripted"]["seeds"]) == (2, 2)
+    assert table["scripted"]["score_range"] == "n/a"
+    assert "One or two seeds have no interval" in page_text(at)
 
 
-def test_two_seeds_have_no_interval(recorded: TraceStore, app: Path):
-    at = opened(app)
-    assert rows(at)["random"]["score_range"] == "n/a"
-    assert rows(at)["scripted"]["score_range"] == "n/a"
-    assert "One or two seeds have no interval" in said(at)
-
-
-def test_published_results_are_shown_with_their_protocols(recorded: TraceStore, app: Path):
-    at = opened(app)
+def test_published_results_are_shown_with_their_protocols(recorded: TraceStore):
+    at = policies()
     published = frame(at, 1)
     assert list(published["who"])[:2] == ["Random policy", "Human experts"]
     assert published["score"][1] == "50.5"
-    assert "29,784 episodes over 5.0 million steps" in said(at)
-    assert "Stored here: up to 60 steps, or death" in said(at)
+    assert "29,784 episodes over 5.0 million steps" in page_text(at)
+    assert "Stored here: up to 60 steps, or death" in page_text(at)
     at.multiselect(key="across_published").set_value([]).run()
     assert not at.exception
     assert len(at.dataframe) == 1
 
 
-def test_different_seeds_are_reported_and_can_be_limited_to_common_ones(recorded: TraceStore, app: Path):
-    at = opened(app)
+def test_different_seeds_are_reported_and_can_be_limited_to_common_ones(recorded: TraceStore):
+    at = policies()
     assert "Different settings: seeds" in at.warning[0].value.replace("\\", "")
-    assert "Seeds: scripted 2, random 1; 1 in common" in said(at)
-    button(at, "across_common").click().run()
+    assert "Seeds: scripted 2, random 1; 1 in common" in page_text(at)
+    button(at, "policies_common").click().run()
     assert at.query_params["across_seeds"] == "42"
     assert not at.warning
     assert {name: row["episodes"] for name, row in rows(at).items()} == {"scripted": 1, "random": 1}
 
 
-def test_different_configurations_and_limits_are_reported_by_policy(recorded: TraceStore, app: Path):
+def test_different_configurations_and_limits_are_reported_by_policy(recorded: TraceStore):
     spec = EpisodeSpec(
         seed=42,
         policy=PolicySpec("random", {"max_actions": 2}),
@@ -159,43 +104,35 @@ def test_different_configurations_and_limits_are_reported_by_policy(recorded: Tr
     recorded.runs.create(Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, spec),), name="Other"))
     recorded.queue.claim_next(worker="tests")
     run_rollout(spec, episode_id="d" * 32, run_id="e" * 32, recorder_for=lambda episode: recorded.recorder(episode.id))
-    at = opened(app)
+    at = policies()
     title = at.warning[0].value.replace("\\", "")
     assert all(aspect in title for aspect in ("reward configuration", "step limit", "policy settings", "seeds"))
-    assert "Consistent, λ 0.5 (random 1 episode)" in said(at)
-    assert "Step limit: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
-    assert "Stored here: limits from 20 to 60 steps, or death" in said(at)
+    assert "Consistent, λ 0.5 (random 1 episode)" in page_text(at)
+    assert "Step limit: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in page_text(at)
+    assert "Stored here: limits from 20 to 60 steps, or death" in page_text(at)
     assert len(rows(at)) == 2
     at.toggle(key="across_split").set_value(True).run()
     assert set(rows(at)) == {"random · max actions not given", "random · max actions 2", "scripted"}
 
 
-def test_filters_in_a_link_are_applied_and_invalid_ones_reported(recorded: TraceStore, app: Path):
-    at = opened(app, across_policies="random", across_runs="nobody's", across_seeds="forty")
+def test_filters_in_a_link_are_applied_and_invalid_ones_reported(recorded: TraceStore):
+    at = policies(across_policies="random", across_runs="unknown", across_seeds="forty")
     assert list(rows(at)) == ["random"]
-    assert 'run "nobody\'s"' in at.warning[0].value.replace("\\", "")
+    assert 'run "unknown"' in at.warning[0].value.replace("\\", "")
     assert "forty" in at.error[0].value
-    assert list(rows(opened(app, across_runs="Recorded (ffffffff)"))) == ["scripted", "random"]
+    assert list(rows(policies(across_runs="Recorded (ffffffff)"))) == ["scripted", "random"]
 
 
-def test_filters_without_a_match_can_be_cleared(recorded: TraceStore, app: Path):
-    at = opened(app, across_policies="random", across_seeds="7")
+def test_filters_without_a_match_can_be_cleared(recorded: TraceStore):
+    at = policies(across_policies="random", across_seeds="7")
     assert "No finished episode matches" in at.info[0].value
-    button(at, "across_clear").click().run()
+    button(at, "policies_clear").click().run()
     assert len(rows(at)) == 2
     assert "across_seeds" not in at.query_params
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_tab_has_charts_and_captions(recorded: TraceStore, app: Path, section: str):
-    at = opened(app, across_section=section)
-    assert not at.error
-    assert len(at.get("plotly_chart")) >= 2
-    assert at.caption
-
-
-def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore, app: Path):
-    at = opened(app, across_section="Rewards")
+def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore):
+    at = policies(across_section="Rewards")
     table = frame(at, 2)
     assert {"scripted (2 episodes)", "random (1 episode)"} == set(table["group"])
     for policy, n in (("scripted", 2), ("random", 1)):
@@ -204,33 +141,35 @@ def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore, app
         assert its["total"].sum() == pytest.approx(paid)
         assert its["mean"].sum() == pytest.approx(paid / n)
         assert its["share"].sum() == pytest.approx(100)
-    at = opened(app, across_section="Rewards", across_by="Seed difficulty")
+    at = policies(across_section="Rewards", across_by="Seed difficulty")
     assert set(frame(at, 2)["group"]) == {"not rated (3 episodes)"}
 
 
-def test_worlds_without_a_rating_are_rated_on_demand(recorded: TraceStore, app: Path):
-    at = opened(app, across_section="Seed difficulty")
+def test_worlds_without_a_rating_are_rated_on_demand(recorded: TraceStore):
+    at = policies(across_section="Seed difficulty")
     assert any("Worlds without a difficulty rating: 2" in text.value for text in at.markdown)
-    button(at, "across_describe").click().run()
+    button(at, "policies_rate").click().run()
     assert not at.exception
     assert known_description(recorded, 42, env=EnvConfig()) is not None
     assert known_description(recorded, 7, env=EnvConfig()) is not None
-    assert not any(b.key == "across_describe" for b in at.button)
+    assert not any(b.key == "policies_rate" for b in at.button)
 
 
-def test_each_policy_has_a_correlation_or_the_reason_why_not(recorded: TraceStore, app: Path):
-    at = opened(app, across_section="Return and achievements")
-    assert "All together: ρ = " in said(at)
-    assert "scripted: n/a, because it needs three episodes (2 episodes on 2 seeds)" in said(at)
+def test_each_policy_has_a_correlation_or_the_reason_why_not(recorded: TraceStore):
+    at = policies(across_section="Return and achievements")
+    assert "All together: ρ = " in page_text(at)
+    assert "scripted: n/a, because it needs three episodes (2 episodes on 2 seeds)" in page_text(at)
 
 
-def test_hostile_names_are_escaped_and_cut_in_every_tab(hostile: None, app: Path):
+def test_hostile_names_are_escaped_and_cut_in_every_tab(hostile: None):
     for section in SECTIONS:
-        at = opened(app, across_section=section)
+        at = policies(across_section=section)
+        assert not at.error
         assert all(len(str(name)) <= 100 for name in rows(at))
         assert "![x](" not in " ".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
-        for chart in at.get("plotly_chart"):
+        found = at.get("plotly_chart")
+        assert len(found) >= 2
+        for chart in found:
             assert "<img" not in chart.proto.spec
             assert len(chart.proto.spec) < 500_000
-    at = opened(app, across_split="true")
-    assert len(rows(at)) == 3
+    assert len(rows(policies(across_split="true"))) == 3

@@ -42,12 +42,13 @@ from pages.components.lab.policies.spread_charts import (
     unlock_curves,
     unlock_quartiles,
 )
-from pages.components.lab.policies.tables import pay_csv, scores_csv, success_csv
-from pages.components.lab.shared.policy_colours import policy_colour, policy_places
+from pages.components.lab.policies.tables import difficulty_csv, pay_csv, scores_csv, success_csv
+from pages.components.lab.shared.marks import PolicyStyle, policy_places
 from tests.support.statistics_samples import played
 
 HOSTILE = '<a href="http://example.org">x</a>'
 DRAW = np.random.default_rng(3)
+STYLE = PolicyStyle({HOSTILE: 0, "a": 0, "b": 1}, "light")
 
 
 def sample(n: int) -> Sample:
@@ -71,27 +72,22 @@ def marks(figure: go.Figure) -> list[Any]:
 
 def test_stored_policies_are_filled_marks_above_hollow_published_ones(summaries: dict[str, Summary]):
     published = [row for row in published_rows() if row.entry == RANDOM]
-    found = marks(scores(summaries, {HOSTILE: 0, "b": 1}, published, "light"))
+    found = marks(scores(summaries, published, STYLE))
     stored = [mark for mark in found if mark.error_x.array is not None]
     hollow = [mark for mark in found if mark.error_x.array is None]
     score = summaries["b"].score
     assert score.high is not None
     assert stored[0].x[0] == score.value
     assert stored[0].x[0] + stored[0].error_x.array[0] == pytest.approx(score.high)
-    assert [mark.marker.color for mark in stored] == [policy_colour(place, "light") for place in (1, 1, 0, 0)]
+    assert [mark.marker.color for mark in stored] == [STYLE.colour(name) for name in ("b", "b", HOSTILE, HOSTILE)]
     assert all(mark.marker.symbol.endswith("-open") for mark in hollow)
     assert min(mark.y[0] for mark in hollow) > max(mark.y[0] for mark in stored)
     assert hollow[0].x[0] == 1.55
-
-
-def test_marks_at_zero_are_not_cut(summaries: dict[str, Summary]):
-    places = policy_places(summaries)
-    for figure in (scores(summaries, places, (), "light"), success_rates(summaries, places, (), "light")):
-        assert all(trace.cliponaxis is False for trace in traces(figure) if trace.mode == "markers")
+    assert all(mark.cliponaxis is False for mark in found)  # a mark at 0 is not cut in half
 
 
 def test_achievements_are_sorted_by_success_rate(summaries: dict[str, Summary]):
-    figure = success_rates({"b": summaries["b"]}, {"b": 0}, [], "dark")
+    figure = success_rates({"b": summaries["b"]}, [], STYLE)
     (mark,) = marks(figure)
     assert list(mark.x) == sorted(mark.x, reverse=True)
     layout: Any = figure.layout
@@ -102,7 +98,7 @@ def test_achievements_are_sorted_by_success_rate(summaries: dict[str, Summary]):
 
 def test_marks_at_equal_rates_do_not_overlap(summaries: dict[str, Summary]):
     published = [row for row in published_rows() if row.success is not None][:4]
-    figure = success_rates(summaries, {HOSTILE: 0, "b": 1}, published, "light")
+    figure = success_rates(summaries, published, STYLE)
     layout: Any = figure.layout
     a_row = layout.height / len(ACHIEVEMENTS)
     heights = sorted(mark.y[0] * a_row for mark in marks(figure))
@@ -115,11 +111,12 @@ def test_a_policy_keeps_its_colour_beside_others():
     few = policy_places(["scripted", "farmer", "my policy"])
     more = policy_places(["farmer", "my policy", "random", "llm", "human", "scripted"])
     assert few == {name: more[name] for name in few}
-    assert len({policy_colour(place, "light") for place in more.values()}) == len(more)
+    style = PolicyStyle(more, "light")
+    assert len({style.colour(name) for name in more}) == len(more)
 
 
-def test_many_policies_get_different_places_that_avoid_used_ones():
-    many = policy_places(f"player {n}" for n in range(60))
+def test_many_policies_get_different_marks_that_avoid_used_ones():
+    many = policy_places(f"policy {n}" for n in range(60))
     assert len(set(many.values())) == 60
     assert not set(policy_places(["x", "y", "scripted"], many).values()) - {0} & set(many.values())
 
@@ -137,7 +134,7 @@ def test_bars_show_each_component_in_its_colour():
     assert shares["drink"] == [20.0, -100.0]
 
 
-def test_too_many_components_are_shown_as_others():
+def test_components_beyond_the_largest_are_one_bar():
     pays = {"a": tuple(ComponentPay("own", f"part {n}", 1.0, 1.0, 0.01) for n in range(100))}
     bars = traces(component_bars(pays, False, "light"))
     assert bars[-1].name == "others"
@@ -149,7 +146,7 @@ def test_a_policy_has_marks_only_in_its_groups():
         "easy": {"a": (Estimate(1.0, 0.5, 2.0), "")},
         "hard": {"a": (Estimate(3.0), ""), "b": (Estimate(2.0), "")},
     }
-    found = {mark.name: mark for mark in marks(dots_by_group(estimates, ["a", "b"], {"a": 0, "b": 1}, "x", "light"))}
+    found = {mark.name: mark for mark in marks(dots_by_group(estimates, ["a", "b"], "x", STYLE))}
     assert (len(found["a"].x), len(found["b"].x)) == (2, 1)
     assert list(found["a"].error_x.array) == [1.0, 0.0]
 
@@ -167,15 +164,12 @@ def test_points_carry_episode_ids_and_each_return_has_a_panel():
     its, episodes = sample(5), [played(number) for number in range(5)]
     rows = {"a": np.array([0, 2, 4])}
     spreads = {"a": (distribution(its.shaped_returns[rows["a"]]), distribution(its.env_returns[rows["a"]]))}
-    points = [
-        mark for mark in marks(returns(its, episodes, rows, spreads, {"a": 0}, "light")) if mark.customdata is not None
-    ]
-    assert [mark.xaxis for mark in points] == ["x", "x2"]
-    assert [row[0] for row in points[0].customdata] == ["episode-0", "episode-2", "episode-4"]
-    assert list(points[0].x) == (
-        2 * points[1].x if isinstance(points[1].x, np.ndarray) else [2 * x for x in points[1].x]
-    )
-    (cloud,) = marks(return_against_achievements(its, episodes, rows, {"a": 0}, "light"))
+    found = marks(returns(its, episodes, rows, spreads, STYLE))
+    shaped, env = (mark for mark in found if mark.customdata is not None)
+    assert (shaped.xaxis, env.xaxis) == ("x", "x2")
+    assert [row[0] for row in shaped.customdata] == ["episode-0", "episode-2", "episode-4"]
+    assert list(shaped.x) == [2 * x for x in env.x]
+    (cloud,) = marks(return_against_achievements(its, episodes, rows, STYLE))
     assert [round(y) for y in cloud.y] == its.n_unlocked[rows["a"]].tolist()
 
 
@@ -184,7 +178,7 @@ def test_unlock_times_show_reached_achievements_paler_if_rare():
     times = {
         "a": [UnlockTime(4, 4, 5.0, 8.0, 9.0), UnlockTime(4, 2, 1.0, 2.0, 3.0), *[never] * (len(ACHIEVEMENTS) - 2)]
     }
-    mark = marks(unlock_quartiles(times, {"a": 0}, "light"))[0]
+    mark = marks(unlock_quartiles(times, STYLE))[0]
     assert list(mark.x) == [2.0, 8.0]
     assert list(mark.marker.opacity) == [0.5, 1.0]
     assert "reached in 2 of 4 episodes (50%)" in mark.hovertext[0]
@@ -192,7 +186,7 @@ def test_unlock_times_show_reached_achievements_paler_if_rare():
 
 def test_an_unlock_curve_has_steps_in_percent():
     curve = unlock_curve(np.array([3.0, np.nan]), np.array([10, 10]), np.zeros(2, np.bool_))
-    (line,) = traces(unlock_curves("wake_up", {"a": curve}, {"a": 2}, {"a": 0}, "dark"))
+    (line,) = traces(unlock_curves("wake_up", {"a": curve}, {"a": 2}, STYLE))
     assert (list(line.x), list(line.y), line.line.shape) == ([0, 3, 10], [0.0, 50.0, 50.0], "hv")
 
 
@@ -203,12 +197,12 @@ def test_hostile_names_are_escaped_in_charts(summaries: dict[str, Summary]):
     pays = {HOSTILE: (ComponentPay(HOSTILE, HOSTILE, 1.0, 1.0, 1.0),)}
     curve = unlock_curve(np.array([3.0]), np.array([10]), np.zeros(1, np.bool_))
     for figure in (
-        scores(summaries, {HOSTILE: 0, "b": 1}, published_rows()[:3], "light"),
-        success_rates(summaries, {HOSTILE: 0, "b": 1}, published_rows()[:3], "light"),
+        scores(summaries, published_rows()[:3], STYLE),
+        success_rates(summaries, published_rows()[:3], STYLE),
         component_bars(pays, False, "light"),
-        returns(its, episodes, rows, spreads, {HOSTILE: 0}, "light"),
-        return_against_achievements(its, episodes, rows, {HOSTILE: 0}, "light"),
-        unlock_curves("wake_up", {HOSTILE: curve}, {HOSTILE: 1}, {HOSTILE: 0}, "light"),
+        returns(its, episodes, rows, spreads, STYLE),
+        return_against_achievements(its, episodes, rows, STYLE),
+        unlock_curves("wake_up", {HOSTILE: curve}, {HOSTILE: 1}, STYLE),
     ):
         assert "<a" not in str(figure.to_json()).replace("\\u003c", "<")
 
@@ -218,6 +212,7 @@ def test_csv_rows_are_as_long_as_their_headings(summaries: dict[str, Summary]):
     for table in (
         scores_csv(summaries, published_rows()),
         success_csv(summaries, published_rows()),
+        difficulty_csv({"easy": summaries}),
         pay_csv(pays),
     ):
         assert len(table) > 1
@@ -246,18 +241,18 @@ def test_differences_have_a_title_and_a_sentence_each():
     title = unfair_title(found, overlap)
     assert title.startswith("Different settings: reward configuration, world's area, time limit")
     assert title.endswith("seeds. Some episodes were cut short.")
-    reward, area, time_cap, early, settings, seeds = unfair_sentences(found, overlap, {"a" * 16: RewardConfig()})
+    reward, area, time_limit, early, settings, seeds = unfair_sentences(found, overlap, {"a" * 16: RewardConfig()})
     assert reward.startswith("Reward configuration: aaaaaaaa: ")
     assert "bbbbbbbb (y 1 episode)" in reward
     assert "64×64 (x 2 episodes), 32×32 (y 2 episodes)" in area
-    assert "3,600 s (x 2 episodes), 1.5 s" in time_cap
+    assert "3,600 s (x 2 episodes), 1.5 s" in time_limit
     assert early.startswith("Cut short: y 1 episode.")
     assert len(settings) < 300 and "They are compared as one policy" in settings
     assert seeds.startswith("Seeds: x 2, y 1; 1 in common.")
     assert unfair_title([], SeedOverlap({"x": (1,)}, (1,))) == ""
 
 
-def test_a_correlation_or_the_reason_for_none_is_a_sentence():
+def test_a_missing_correlation_is_explained():
     assert "ρ = +0.50, 95% interval +0.20 to +0.70 (40 episodes on 20 seeds)" in correlation_sentence(
         "a", RankCorrelation(40, 20, 0.5, 0.2, 0.7)
     )

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import TraceStore
-from tests.support import ROOT
 from tests.support.lab_episodes import HONEST, record_changes
+from tests.support.lab_page import opened
 from tests.support.records import make_run
 
 
@@ -31,7 +30,7 @@ class Polls:
         self.reruns = 0
         self._calls: list[Callable[[], None]] = []
         self._fragment = st.fragment
-        monkeypatch.setattr(st, "fragment", self._noted)
+        monkeypatch.setattr(st, "fragment", self._record)
         monkeypatch.setattr("pages.components.lab.shared.reward_facts.page_is_ready", lambda page: True)
         self._monkeypatch = monkeypatch
 
@@ -47,19 +46,11 @@ class Polls:
         assert scope == "app"
         self.reruns += 1
 
-    def _noted(self, function: Any, *, run_every: float | None = None) -> Any:
+    def _record(self, function: Any, *, run_every: float | None = None) -> Any:
         if not function.__module__.endswith("lab.shared.reward_facts"):
             return self._fragment(function, run_every=run_every)
         self.every_s.append(run_every)
         return lambda *given: self._calls.append(lambda: function(*given))
-
-
-def opened() -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/lab.py")
-    at.run()
-    assert not at.exception
-    return at
 
 
 def test_an_idle_lab_polls_slowly_and_finds_episodes_of_other_programs(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,24 +11,25 @@ from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import NumberInput
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import InvalidInput, InvalidReward, StoreError
-from core.facts import EpisodeFacts
+from core.errors import InvalidInput, StoreError
 from core.rewards import RewardConfig, checked, to_changes, to_document
 from core.settings import load_settings
-from core.store import EpisodeFilter, EpisodeSummary, Listing, TraceStore, Unreadable
+from core.store import EpisodeFilter, TraceStore
 from core.store.rewards import Rewards
 from core.types import Limits
 from pages.components.charts.download import Table
 from pages.components.lab.shared.link import LAB
 from pages.components.lab.what_if import pairs, why
-from tests.support import ROOT
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
+from tests.support.lab_page import button, opened, page_text, run, url_fields
+from tests.support.launch_page import summary
 from tests.support.records import make_run, record_episode
 
 DRINK = "lab_pays_achievement_count_collect_drink_"  # and what else sets the field apart
@@ -61,27 +61,8 @@ def pair(data_dir: Path, pair_folder: Path) -> Iterator[TraceStore]:
         yield opened_store
 
 
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/lab.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    return clean(at.run())
-
-
-def clean(at: AppTest) -> AppTest:
-    assert not at.exception
-    return at
-
-
 def metrics(at: AppTest) -> dict[str, tuple[str, str]]:
     return {metric.label: (metric.value, metric.delta) for metric in at.metric}
-
-
-def said(at: AppTest) -> str:
-    """All texts of the page, without Markdown escapes."""
-    kinds = (at.text, at.caption, at.markdown, at.info, at.warning, at.error)
-    return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
 
 
 def drink(at: AppTest) -> NumberInput:
@@ -91,10 +72,10 @@ def drink(at: AppTest) -> NumberInput:
 
 
 def pay_nothing_for_drinking(at: AppTest) -> AppTest:
-    return clean(drink(at).set_value(0.0).run())
+    return run(drink(at).set_value(0.0))
 
 
-def table(at: AppTest, column: str):
+def table(at: AppTest, column: str) -> pd.DataFrame:
     """The one table with that column."""
     (found,) = [frame.value for frame in at.dataframe if column in frame.value.columns]
     return found
@@ -104,80 +85,61 @@ def popover(at: AppTest, label: str):
     return next(block for block in at.get("popover") if block.proto.popover.label == label)
 
 
-def button(at: AppTest, key: str):
-    return next(b for b in at.button if b.key == key)
-
-
 # ------------------------------------------------------------------------------------------- the way to the exploit
 
 
 def test_a_pair_where_fewer_achievements_earn_more_is_shown_before_any_edit(pair: TraceStore):
     at = opened()
-    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in said(at)
+    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in page_text(at)
     assert list(table(at, "second")["second"]) == ["farmer farmed01 · 1"]
-    assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in said(at)
+    assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in page_text(at)
     assert drink(at).value == 0.06  # what pays most there can be changed there
 
 
-def test_one_number_swaps_the_pair(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
-    assert metrics(at)["Pairs"] == ("1", "of 1 swap")
-    row = table(at, "first_returns").iloc[0]
-    assert (row["first"], row["second"]) == ("farmer farmed01", "scripted honest01")
-    assert row["first_returns"].startswith("+7.12 → +1.00")
-    assert "Swapped: farmer farmed01" in said(at)
-    assert "Changed:** collect drink, weight per repeat: 0.06 → 0." in said(at)
-
-
-def test_changed_decisions_are_listed_with_components_and_links(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
-    assert "collect drink count +5 × 0.06 → × 0" in said(at)
-    links = {
-        (link.proto.label, link.proto.query_string)
-        for link in at.get("page_link")
-        if link.proto.label.startswith("Dec")
-    }
-    assert ("Decision 1, step 2 →", "id=farmed01&step=2&tab=Ledger") in links
-    assert ("Decision 2, step 3 →", "id=honest01&step=3&tab=Ledger") in links
-    assert "farmer farmed01: −6.12 in 22 of 22 decisions" in said(at)
-    assert "… and 16 more with smaller changes" in said(at)
-
-
-def test_the_edit_is_undone_with_one_click(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
-    clean(button(at, "lab_undo").click().run())
-    assert metrics(at)["Pairs"] == ("0", "of 1 swap")
-    assert drink(at).value == 0.06
-
-
-def test_figures_compare_both_returns(pair: TraceStore):
+def test_one_number_swaps_the_pair_and_one_click_undoes_it(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     figures = metrics(at)
     assert figures["Total return"] == ("+6.23", "−6.18")
     assert figures["Mean return"][1] == "−3.09"
-    assert figures["Ranks"] == ("2", "of 2 change")
-    assert "Re-scored 27 decisions of 2 episodes in " in said(at)
+    assert (figures["Ranks"], figures["Pairs"]) == (("2", "of 2 change"), ("1", "of 1 swap"))
+    row = table(at, "first_returns").iloc[0]
+    assert (row["first"], row["second"]) == ("farmer farmed01", "scripted honest01")
+    assert row["first_returns"].startswith("+7.12 → +1.00")
+    text = page_text(at)
+    assert "Re-scored 27 decisions of 2 episodes in " in text
+    assert "Swapped: farmer farmed01" in text
+    assert "Changed:** collect drink, weight per repeat: 0.06 → 0." in text
+    run(button(at, "lab_undo").click())
+    assert metrics(at)["Pairs"] == ("0", "of 1 swap")
+    assert drink(at).value == 0.06
+
+
+def test_changed_decisions_are_listed_with_components_and_links(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened())
+    links = {(link.proto.label, link.proto.query_string) for link in at.get("page_link")}
+    assert ("Decision 1, step 2 →", "id=farmed01&step=2&tab=Ledger") in links
+    assert ("Decision 2, step 3 →", "id=honest01&step=3&tab=Ledger") in links
+    text = page_text(at)
+    assert "collect drink count +5 × 0.06 → × 0" in text
+    assert "farmer farmed01: −6.12 in 22 of 22 decisions" in text
+    assert "… and 16 more with smaller changes" in text
 
 
 def test_every_strategy_can_be_edited_and_scored(pair: TraceStore):
     at = opened()
     for strategy in ("consistent", "environment", "potential_based"):
-        clean(at.selectbox(key="lab_strategy").set_value(strategy).run())
+        run(at.selectbox(key="lab_strategy").set_value(strategy))
     assert at.selectbox(key="lab_param_strategy_potential_based_potential").value == "achievements"
-    clean(at.number_input(key="lab_param_strategy_potential_based_gamma").set_value(0.5).run())
-    assert "strategy: Per achievement → Potential-based" in said(at)
+    run(at.number_input(key="lab_param_strategy_potential_based_gamma").set_value(0.5))
+    assert "strategy: Per achievement → Potential-based" in page_text(at)
 
 
-def test_lambda_zero_is_shown_to_count_as_one(pair: TraceStore):
-    at = clean(opened().number_input(key="lab_lambda").set_value(0.0).run())
-    assert "Lambda 0 counts as 1" in said(at)
-    assert metrics(at)["Total return"][1] == "0.00"
-
-
-def test_an_invalid_configuration_is_reported_and_the_last_result_stays(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
-    clean(at.number_input(key="lab_lambda").set_value(1e101).run())
-    assert "indicator_lambda is 1e+101; give a number from" in said(at)
+def test_lambda_zero_counts_as_one_and_the_result_of_an_invalid_lambda_is_the_last_valid_one(pair: TraceStore):
+    at = run(pay_nothing_for_drinking(opened()).number_input(key="lab_lambda").set_value(0.0))
+    assert "Lambda 0 counts as 1" in page_text(at)
+    assert metrics(at)["Total return"][1] == "−6.18"
+    run(at.number_input(key="lab_lambda").set_value(1e101))
+    assert "indicator_lambda is 1e+101; give a number from" in page_text(at)
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
     assert button(at, "lab_launch").disabled
 
@@ -185,16 +147,16 @@ def test_an_invalid_configuration_is_reported_and_the_last_result_stays(pair: Tr
 def test_weight_fields_show_the_values_of_the_table_when_they_return(pair: TraceStore):
     at = opened()
     at.session_state["lab_results"] = "Episodes"
-    clean(at.run())
-    clean(at.segmented_control(key="scope").set_value("One episode").run())
+    run(at)
+    run(at.segmented_control(key="scope").set_value("One episode"))
     assert not [field for field in at.number_input if (field.key or "").startswith("lab_pays_")]
-    clean(at.segmented_control(key="scope").set_value("Everything stored").run())
+    run(at.segmented_control(key="scope").set_value("Everything stored"))
     assert drink(at).value == 0.06
-    assert "Changed:" not in said(at)
-    clean(drink(at).set_value(0.5).run())
-    assert "Changed:** collect drink, weight per repeat: 0.06 → 0.5." in said(at)
-    clean(button(at, "lab_undo").click().run())
-    assert drink(at).value == 0.06  # and not what was typed when it said so before
+    assert "Changed:" not in page_text(at)
+    run(drink(at).set_value(0.5))
+    assert "Changed:** collect drink, weight per repeat: 0.06 → 0.5." in page_text(at)
+    run(button(at, "lab_undo").click())
+    assert drink(at).value == 0.06
 
 
 def test_the_pair_below_a_list_is_one_of_the_list(pair: TraceStore):
@@ -202,14 +164,14 @@ def test_the_pair_below_a_list_is_one_of_the_list(pair: TraceStore):
     record_changes(pair, "farmed02", FARMED, policy="farmer", seed=4, minutes=1)
     at = opened()
     at.session_state["lab_pair"] = ("honest01", "farmed01")
-    clean(at.run())
-    assert "**The pair on seed 13**" in said(at)
+    run(at)
+    assert "**The pair on seed 13**" in page_text(at)
     at = opened(scope="A selection", seeds="4")
     assert list(table(at, "second")["second"]) == ["farmer farmed02 · 1"]
-    assert "**The pair on seed 4**" in said(at)
-    at.session_state["lab_pair"] = ("honest01", "farmed01")  # chosen before a filter took it away
-    clean(at.run())
-    assert "**The pair on seed 4**" in said(at)
+    assert "**The pair on seed 4**" in page_text(at)
+    at.session_state["lab_pair"] = ("honest01", "farmed01")  # chosen before the filter excluded it
+    run(at)
+    assert "**The pair on seed 4**" in page_text(at)
 
 
 # -------------------------------------------------------------------------------------------------- groups, warnings
@@ -219,58 +181,57 @@ def test_episodes_alone_in_their_groups_have_no_advantage(pair: TraceStore):
     at = opened()
     assert metrics(at)["Advantages"] == ("n/a", "no groups")
     at.session_state["lab_results"] = "Advantages"
-    clean(at.run())
-    assert "Each of the 2 episodes is alone in its group (seed and run)" in said(at)
+    run(at)
+    assert "Each of the 2 episodes is alone in its group (seed and run)" in page_text(at)
 
 
 def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
     record_group(store, "group", {"grouped1": HONEST, "grouped2": FARMED})
     at = opened()
     at.session_state["lab_results"] = "Advantages"
-    clean(at.run())
-    assert "Sign changes: 0 (1 group of several episodes)" in said(at)
-    unchanged = table(at, "means")
-    assert sorted(zip(unchanged["before"], unchanged["after"], unchanged["means"], strict=True)) == [
-        ("+1.00", "+1.00", "more of it"),
-        ("−1.00", "−1.00", "less of it"),
+    run(at)
+    assert "Sign changes: 0 (1 group of several episodes)" in page_text(at)
+    unchanged = table(at, "effect")
+    assert sorted(zip(unchanged["before"], unchanged["after"], unchanged["effect"], strict=True)) == [
+        ("+1.00", "+1.00", "more likely"),
+        ("−1.00", "−1.00", "less likely"),
     ]
     at.session_state["lab_results"] = "Pairs"
-    at = pay_nothing_for_drinking(clean(at.run()))
+    at = pay_nothing_for_drinking(run(at))
     at.session_state["lab_results"] = "Advantages"
-    clean(at.run())
+    run(at)
     assert metrics(at)["Advantages"] == ("2", "of 2 change sign")
-    changes = table(at, "means")
+    changes = table(at, "effect")
     assert sorted(zip(changes["before"], changes["after"], strict=True)) == [("+1.00", "−1.00"), ("−1.00", "+1.00")]
-    assert "GRPO compares an episode with its group" in said(at)
+    assert "GRPO compares an episode with its group" in page_text(at)
 
 
 def test_different_limits_and_configurations_are_reported(pair: TraceStore):
-    run = make_run("capped", ["capped01"], seed=13, limits=Limits(max_steps=5))
-    pair.runs.create(run)
-    record_episode(pair, "capped01")
+    pair.runs.create(make_run("limited", ["limited1"], seed=13, limits=Limits(max_steps=5)))
+    record_episode(pair, "limited1")
     at = opened()
-    assert "The episodes have 2 different reward configurations and 2 different limits." in said(at)
-    assert "not on one scale" in said(at)
-    clean(at.selectbox(key="lab_compare_with").set_value("defaults").run())
-    assert "not on one scale" not in said(at)
+    assert "The episodes have 2 different reward configurations and 2 different limits." in page_text(at)
+    assert "not on one scale" in page_text(at)
+    run(at.selectbox(key="lab_compare_with").set_value("defaults"))
+    assert "not on one scale" not in page_text(at)
 
 
 def test_without_a_pair_a_link_to_the_launch_form_is_shown(store: TraceStore):
     record_changes(store, "honest01", HONEST, seed=1)
     record_changes(store, "honest02", HONEST, seed=2)
     at = opened()
-    assert "No two episodes here share a world" in said(at)
+    assert "No two episodes here share a world" in page_text(at)
     assert "lab_example_pairs" in {b.key for b in at.button}
 
 
 def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
     record_changes(store, "other001", HONEST, seed=1)
-    for player in ("honest", "farming"):
-        run = make_run(player, [f"{player[-6:]}{at}" for at in range(2)])
-        store.runs.create(replace(run, name=f"Lab example: {player}"))
+    for kind in ("honest", "farming"):
+        example = make_run(kind, [f"{kind[-6:]}{at}" for at in range(2)])
+        store.runs.create(replace(example, name=f"Lab example: {kind}"))
     at = opened()
-    assert "Playing the example: 0 of 4 episodes finished" in said(at)
-    assert "No two episodes here" not in said(at)
+    assert "Playing the example: 0 of 4 episodes finished" in page_text(at)
+    assert "No two episodes here" not in page_text(at)
     assert "lab_example_pairs" not in {b.key for b in at.button}
 
 
@@ -281,21 +242,7 @@ def test_an_empty_store_offers_the_example(store: TraceStore):
 
 def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore):
     pair.runs.create(make_run("waiting", ["waiting01", "waiting02"]))
-    assert "2 episodes with 27 decisions; 2 queued or running" in said(opened())
-
-
-def test_a_corrupt_episode_is_reported_and_left_out(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    whole = Rewards.played
-
-    def with_corrupt(self: Rewards, ids: Iterable[str]) -> Listing[tuple[EpisodeSummary, EpisodeFacts]]:
-        found = whole(self, [name for name in ids if name != "farmed01"])
-        return Listing(found.rows, (Unreadable("farmed01", f"It is damaged: {HOSTILE}"),))
-
-    monkeypatch.setattr(Rewards, "played", with_corrupt)
-    at = opened()
-    assert "1 episode with 5 decisions" in said(at)
-    assert "farmed01: It is damaged" in said(at)
-    assert "\u202e" not in said(at)
+    assert "2 episodes with 27 decisions; 2 queued or running" in page_text(opened())
 
 
 # ------------------------------------------------------------------------------------------------------------- scope
@@ -307,60 +254,53 @@ def test_a_link_to_an_episode_starts_from_its_configuration(store: TraceStore):
     at = opened(episode="doubled1")
     assert at.number_input(key="lab_lambda").value == 2.0
     assert metrics(at) == {"Return": ("+10.58", "0.00")}
-    assert "Re-scored 5 decisions of 1 of 2 episodes" in said(at)
-    clean(at.number_input(key="lab_lambda").set_value(1.0).run())
+    assert "Re-scored 5 decisions of 1 of 2 episodes" in page_text(at)
+    run(at.number_input(key="lab_lambda").set_value(1.0))
     assert metrics(at) == {"Return": ("+5.29", "−5.29")}
-    assert "λ 2 → 1" in said(at)
+    assert "λ 2 → 1" in page_text(at)
 
 
 def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
     at = opened(scope="One episode")
     newest = next(box for box in at.selectbox if box.label.startswith("or one of the newest 2"))
     assert newest.options == ["farmer farmed01 · seed 13 · +7.12", "scripted honest01 · seed 13 · +5.29"]
-    clean(newest.set_value("honest01").run())
+    run(newest.set_value("honest01"))
     assert at.text_input(key="episode").value == "honest01"
     assert metrics(at) == {"Return": ("+5.29", "0.00")}
-    clean(at.text_input(key="episode").set_value("farmed").run())
+    run(at.text_input(key="episode").set_value("farmed"))
     newest = next(box for box in at.selectbox if box.label.startswith("or one of the newest 2"))
     assert newest.value == "farmed01"
 
 
-@pytest.mark.parametrize(
-    ("asked", "answer"),
-    [("", "Enter an episode id"), ("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")],
-)
-def test_an_episode_that_cannot_be_scored_is_reported(pair: TraceStore, asked: str, answer: str):
+def test_an_episode_that_cannot_be_scored_is_reported(pair: TraceStore):
     pair.runs.create(make_run("waiting", ["waiting01"]))
-    at = opened(scope="One episode", episode=asked)
-    assert answer in said(at)
-    assert "![x](" not in "".join(element.value for element in at.info)
+    at = opened(scope="One episode")
+    assert "Enter an episode id" in page_text(at)
+    for asked, answer in (("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")):
+        run(at.text_input(key="episode").set_value(asked))
+        assert answer in page_text(at)
+        assert "![x](" not in "".join(element.value for element in at.info)
 
 
 def test_a_selection_uses_the_filters_of_the_traces_page(pair: TraceStore):
     at = opened(scope="A selection", policy="farmer")
     assert metrics(at) == {"Return": ("+7.12", "0.00")}
     at = opened(scope="A selection", seeds="99")
-    assert "No finished episode matches these filters" in said(at)
+    assert "No finished episode matches these filters" in page_text(at)
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [
+def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore):
+    for wanted in (
         EpisodeFilter(),
         EpisodeFilter(policies=("farmer",)),
         EpisodeFilter(seeds=(13, 7)),
         EpisodeFilter(seeds=(7,)),
-        EpisodeFilter(achievements=("collect_drink",)),
         EpisodeFilter(achievements=("collect_drink", "wake_up")),
-        EpisodeFilter(achievements=("collect_diamond",)),
         EpisodeFilter(min_reward=6.0),
         EpisodeFilter(max_reward=6.0),
         EpisodeFilter(run_id="run-of-honest01"),
-    ],
-)
-def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore, wanted: EpisodeFilter):
-    fitting = set(pair.rewards.played_ids(wanted))
-    assert fitting == {row.id for row in pair.episodes.page(wanted).rows}
+    ):
+        assert set(pair.rewards.played_ids(wanted)) == {row.id for row in pair.episodes.page(wanted).rows}
 
 
 # ----------------------------------------------------------------------------------- saved, taken along, launched with
@@ -370,30 +310,15 @@ def test_a_configuration_is_saved_with_all_returns(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     at.text_input(key="lab_save_name").set_value("  no pay for drinking ")
     at.checkbox(key="lab_save_returns").check()
-    clean(button(at, "lab_save").click().run())
+    run(button(at, "lab_save").click())
     (saved,) = pair.rewards.saved().rows
     assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked(NO_DRINK), 2)
     assert pair.rewards.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
-    assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in said(at)
+    assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in page_text(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
-    assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in said(at)
-    assert "**1** of 1 same-world pair swaps its order" in said(at)  # still compared with the rewards as played
-    assert "Nothing is changed" not in said(at)
+    assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in page_text(at)
+    assert "**1** of 1 same-world pair swaps its order" in page_text(at)
     assert pair.episodes.get("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
-
-
-def test_a_configuration_that_cannot_be_scored_is_not_saved(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    def fail(*_: object) -> NoReturn:
-        raise InvalidReward("It fails.")
-
-    at = opened()
-    monkeypatch.setattr("pages.components.lab.what_if.editor.score", fail)
-    at.text_input(key="lab_save_name").set_value("mine")
-    at.checkbox(key="lab_save_returns").check()
-    clean(button(at, "lab_save").click().run())
-    (trouble,) = popover(at, "Save…").error
-    assert trouble.value.replace("\\", "") == "Not saved: It fails."
-    assert pair.rewards.saved().rows == ()
 
 
 def test_a_configuration_is_saved_even_if_its_returns_cannot_be(pair: TraceStore, monkeypatch: pytest.MonkeyPatch):
@@ -404,18 +329,17 @@ def test_a_configuration_is_saved_even_if_its_returns_cannot_be(pair: TraceStore
     monkeypatch.setattr(Rewards, "save_scorings", fail)
     at.text_input(key="lab_save_name").set_value("mine")
     at.checkbox(key="lab_save_returns").check()
-    clean(button(at, "lab_save").click().run())
-    assert "Saved as “mine”. The returns were not stored: The database is busy." in said(at)
+    run(button(at, "lab_save").click())
+    assert "Saved as “mine”. The returns were not stored: The database is busy." in page_text(at)
     assert [saved.name for saved in pair.rewards.saved().rows] == ["mine"]
 
 
 def test_a_configuration_too_long_for_a_url_is_reported(pair: TraceStore):
     pair.rewards.save("long", RewardConfig("per_achievement", weights={f"collect_{n}": 0.5 for n in range(400)}))
     at = opened()
-    clean(at.selectbox(key="lab_start").set_value("saved:long").run())
-    (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
-    assert not address["fields"].get("rewards")
-    assert "Too long for a URL" in said(at)
+    run(at.selectbox(key="lab_start").set_value("saved:long"))
+    assert not url_fields(at).get("rewards")
+    assert "Too long for a URL" in page_text(at)
 
 
 def test_returns_that_differ_only_by_rounding_are_equal() -> None:
@@ -424,20 +348,20 @@ def test_returns_that_differ_only_by_rounding_are_equal() -> None:
         SimpleNamespace(policy="random", id="0" * 32, n_achievements=2),
     ]
 
-    def words(before: tuple[float, float], after: tuple[float, float]) -> str:
+    def order(before: tuple[float, float], after: tuple[float, float]) -> str:
         given = SimpleNamespace(
             episodes=episodes,
             before=SimpleNamespace(returns=np.array(before)),
             after=SimpleNamespace(returns=np.array(after)),
             changes_nothing=False,
         )
-        return pairs.order_in_words(cast(Any, given), 0, 1)
+        return pairs.order_text(cast(Any, given), 0, 1)
 
     nearly = 4.3999999999999995
-    assert words((24.84, 7.04), (nearly, 4.4)).endswith(" 24.84 to 7.04. Now they are equal: 4.40 to 4.40.")
-    assert "was even with" in words((4.4, nearly), (1.0, 2.0))
-    assert words((4.4, nearly), (1.0, 2.0)).endswith(" Now it is behind: 1.00 to 2.00.")
-    assert words((3.0, 2.0), (1.0, 2.0)).startswith("Swapped: ")
+    assert order((24.84, 7.04), (nearly, 4.4)).endswith(" 24.84 to 7.04. Now they are equal: 4.40 to 4.40.")
+    assert "was even with" in order((4.4, nearly), (1.0, 2.0))
+    assert order((4.4, nearly), (1.0, 2.0)).endswith(" Now it is behind: 1.00 to 2.00.")
+    assert order((3.0, 2.0), (1.0, 2.0)).startswith("Swapped: ")
 
 
 def test_used_and_invalid_names_are_reported(pair: TraceStore):
@@ -445,7 +369,7 @@ def test_used_and_invalid_names_are_reported(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
     for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
         at.text_input(key="lab_save_name").set_value(name)
-        clean(button(at, "lab_save").click().run())
+        run(button(at, "lab_save").click())
         assert answer in "".join(error.value for error in popover(at, "Save…").error)
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
 
@@ -455,34 +379,34 @@ def test_a_saved_configuration_can_be_loaded_compared_and_deleted(pair: TraceSto
     pair.rewards.save("defaults again", checked(DEFAULTS))
     name = HOSTILE.replace("\u202e", "")
     at = opened()
-    clean(at.selectbox(key="lab_start").set_value(f"saved:{name}").run())
+    run(at.selectbox(key="lab_start").set_value(f"saved:{name}"))
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
-    clean(at.selectbox(key="lab_compare_with").set_value("saved:defaults again").run())
+    run(at.selectbox(key="lab_compare_with").set_value("saved:defaults again"))
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
-    assert "The two differ in: collect drink, weight per repeat: 0.06 → 0" in said(at)
-    clean(at.selectbox(key="lab_compare_with").set_value(f"saved:{name}").run())
+    assert "The two differ in: collect drink, weight per repeat: 0.06 → 0" in page_text(at)
+    run(at.selectbox(key="lab_compare_with").set_value(f"saved:{name}"))
     assert metrics(at)["Pairs"] == ("0", "of 1 swap")
-    clean(button(at, "lab_forget").click().run())
+    run(button(at, "lab_forget").click())
     assert [entry.name for entry in pair.rewards.saved().rows] == ["defaults again"]
     assert at.selectbox(key="lab_compare_with").value == "played"
-    assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the form still says it
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the form keeps it
     assert "![x](" not in "".join(c.value for c in at.caption)
 
 
 def test_the_configuration_of_a_run_can_be_loaded(store: TraceStore):
     record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
     at = opened()
-    clean(at.selectbox(key="lab_start").set_value("run:run-of-doubled1").run())
+    run(at.selectbox(key="lab_start").set_value("run:run-of-doubled1"))
     assert at.number_input(key="lab_lambda").value == 2.0
 
 
 def test_json_of_a_trainer_is_imported_and_other_text_reported(pair: TraceStore):
     at = opened()
     at.text_area(key="lab_pasted").set_value('{"weigths": {}}')
-    clean(button(at, "lab_use_pasted").click().run())
+    run(button(at, "lab_use_pasted").click())
     assert 'did you mean "weights"?' in "".join(error.value for error in popover(at, "Import…").error)
     at.text_area(key="lab_pasted").set_value(to_document(NO_DRINK))
-    clean(button(at, "lab_use_pasted").click().run())
+    run(button(at, "lab_use_pasted").click())
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
     assert at.selectbox(key="lab_start").value == "imported"
 
@@ -491,65 +415,49 @@ def test_an_inactive_mode_and_unknown_names_are_kept_and_shown(pair: TraceStore)
     at = opened()
     config = RewardConfig("per_achievement", mode="off", inventory_weights={"bow": 1.0})
     at.text_area(key="lab_pasted").set_value(to_document(config))
-    clean(button(at, "lab_use_pasted").click().run())
-    assert "The mode “off” pays nothing" in said(at)
+    run(button(at, "lab_use_pasted").click())
+    assert "The mode “off” pays nothing" in page_text(at)
     assert metrics(at)["Total return"][0] == "0.00"
-    clean(button(at, "lab_activate").click().run())
+    run(button(at, "lab_activate").click())
     assert metrics(at)["Total return"][0] == "+12.41"
 
 
-@pytest.mark.parametrize("query", [{}, {"scope": "A selection", "policy": "farmer"}, {"view": "What if"}])
-def test_the_configuration_is_passed_to_the_launch_form(pair: TraceStore, query: dict[str, str]):
-    at = pay_nothing_for_drinking(opened(**query))
-    clean(button(at, "lab_launch").click().run())
+def test_the_configuration_is_passed_to_the_launch_form(pair: TraceStore):
+    at = pay_nothing_for_drinking(opened(scope="A selection", policy="farmer", view="What if"))
+    run(button(at, "lab_launch").click())
     assert at.title[0].value == "Launch"
     assert at.selectbox(key="launch_start").value == "lab"
-    (summary,) = [e.proto.body for e in at.get("html") if "cs-summary" in e.proto.body and "<div" in e.proto.body]
-    assert checked(NO_DRINK).config_hash in summary
+    assert checked(NO_DRINK).config_hash in summary(at)
 
 
 def test_launch_starts_from_a_saved_configuration(pair: TraceStore):
     pair.rewards.save("no drinking", checked(NO_DRINK))
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/launch.py")
-    clean(at.run())
-    clean(at.selectbox(key="launch_start").set_value("saved:no drinking").run())
-    (summary,) = [e.proto.body for e in at.get("html") if "cs-summary" in e.proto.body and "<div" in e.proto.body]
-    assert checked(NO_DRINK).config_hash in summary
+    at = run(opened("launch").selectbox(key="launch_start").set_value("saved:no drinking"))
+    assert checked(NO_DRINK).config_hash in summary(at)
 
 
 def test_the_two_forms_share_nothing(pair: TraceStore):
     at = pay_nothing_for_drinking(opened())
-    clean(at.switch_page("pages/launch.py").run())
+    run(at.switch_page("pages/launch.py"))
     assert at.number_input(key="launch_lambda").value == 1.0
-    (summary,) = [e.proto.body for e in at.get("html") if "cs-summary" in e.proto.body and "<div" in e.proto.body]
-    assert checked(DEFAULTS).config_hash in summary
-    clean(at.switch_page("pages/lab.py").run())
-    assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # and what was edited is still there
+    assert checked(DEFAULTS).config_hash in summary(at)
+    run(at.switch_page("pages/lab.py"))
+    assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the edit is still there
 
 
 def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_them(pair: TraceStore):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/launch.py")
-    at.query_params["strategy"] = "potential_based"
-    at.query_params["potential_based.potential"] = "vitals"
-    at.query_params["potential_based.gamma"] = "0.995"
-    clean(at.run())
+    given = {"potential_based.potential": "vitals", "potential_based.gamma": "0.995"}
+    at = opened("launch", strategy="potential_based", **given)
     assert at.selectbox(key="launch_param_strategy_potential_based_potential").value == "vitals"
     assert at.number_input(key="launch_param_strategy_potential_based_gamma").value == 0.995
-    (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
-    assert address["fields"]["potential_based.gamma"] == "0.995"
-    assert address["fields"]["potential_based.potential"] == "vitals"
-    assert "potential_based.scale" not in address["fields"]
+    fields = url_fields(at)
+    assert (fields["potential_based.gamma"], fields["potential_based.potential"]) == ("0.995", "vitals")
+    assert "potential_based.scale" not in fields
 
 
 def test_an_invalid_parameter_in_a_link_is_reported(pair: TraceStore):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/launch.py")
-    at.query_params["strategy"] = "potential_based"
-    at.query_params["potential_based.gamma"] = "7"
-    at.query_params["potential_based.potential"] = "vitalz"
-    clean(at.run())
+    given = {"potential_based.potential": "vitalz", "potential_based.gamma": "7"}
+    at = opened("launch", strategy="potential_based", **given)
     warnings = "".join(warning.value for warning in at.warning).replace("\\", "")
     assert "it is not a number from 0 to 1" in warnings
     assert 'did you mean "vitals"?' in warnings
@@ -558,7 +466,7 @@ def test_an_invalid_parameter_in_a_link_is_reported(pair: TraceStore):
 def test_a_link_holds_the_comparison(pair: TraceStore):
     pair.rewards.save("mine", RewardConfig("per_achievement", weights={"eat_cow": 3.0}))
     at = opened(rewards=to_changes(NO_DRINK), against="saved:mine")
-    (differ,) = [line for line in said(at).splitlines() if line.startswith("The two differ in")]
+    (differ,) = [line for line in page_text(at).splitlines() if line.startswith("The two differ in")]
     assert differ == "The two differ in: eat cow, unlock weight: 3 → 1; collect drink, weight per repeat: 0.06 → 0"
     assert at.selectbox(key="lab_start").value == "link"
     assert at.selectbox(key="lab_compare_with").value == "saved:mine"
@@ -568,23 +476,20 @@ def test_a_link_holds_the_comparison(pair: TraceStore):
     ("rewards", "what"),
     [
         ("{", "not JSON"),
-        ('{"weights": {"eat_cow": NaN}}', "is nan"),
-        ('{"strategy": "per_achievment"}', "per_achievement"),
         ('{"weights": {"![x](http://example.org/x.png)": 1}}', "example.org"),
         ("[" * 100_000, "brackets in a row"),
-        ("", "empty"),
     ],
 )
 def test_an_invalid_configuration_in_a_link_is_reported_and_defaults_are_used(
     pair: TraceStore, rewards: str, what: str
 ):
     at = opened(rewards=rewards)
-    assert "Invalid reward configuration in the link" in said(at)
-    assert what in said(at)
+    assert "Invalid reward configuration in the link" in page_text(at)
+    assert what in page_text(at)
     assert drink(at).value == 0.06
-    assert "in the link" in said(clean(at.run()))
-    drink(at).set_value(0.5).run()
-    assert "in the link" not in said(clean(at))
+    assert "in the link" in page_text(run(at))
+    run(drink(at).set_value(0.5))
+    assert "in the link" not in page_text(at)
 
 
 def test_exported_configurations_can_be_imported_with_unknown_names(pair: TraceStore):
@@ -592,12 +497,11 @@ def test_exported_configurations_can_be_imported_with_unknown_names(pair: TraceS
     pair.rewards.save("foreign", foreign)
     changed = replace(foreign, default_inventory_weight=0.5)
     at = opened(rewards=to_changes(changed))
-    assert "in the link" not in said(at)
-    (address,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
-    assert address["fields"]["rewards"] == to_changes(changed)
+    assert "in the link" not in page_text(at)
+    assert url_fields(at)["rewards"] == to_changes(changed)
     at.text_area(key="lab_pasted").set_value(to_document(foreign))
-    clean(button(at, "lab_use_pasted").click().run())
-    assert "Imported." in said(at)
+    run(button(at, "lab_use_pasted").click())
+    assert "Imported." in page_text(at)
 
 
 def test_a_linked_configuration_that_is_saved_is_shown_by_its_name(pair: TraceStore):
@@ -608,59 +512,57 @@ def test_a_linked_configuration_that_is_saved_is_shown_by_its_name(pair: TraceSt
 
 
 def test_a_link_that_compares_with_an_unknown_configuration_is_reported(pair: TraceStore):
-    at = opened(against="saved:somebody else's")
-    assert "“saved:somebody else's”, which is not saved here" in said(at)
+    at = opened(against="saved:theirs")
+    assert "“saved:theirs”, which is not saved here" in page_text(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
-    at.selectbox(key="lab_compare_with").set_value("defaults").run()
-    assert "not saved here" not in said(clean(at))
+    run(at.selectbox(key="lab_compare_with").set_value("defaults"))
+    assert "not saved here" not in page_text(at)
 
 
 def test_edits_are_kept_over_the_configuration_in_the_url(pair: TraceStore):
     at = opened(rewards=to_changes(NO_DRINK))
-    drink(at).set_value(0.5).run()
-    assert drink(clean(at.run())).value == 0.5
+    run(drink(at).set_value(0.5))
+    assert drink(run(at)).value == 0.5
 
 
 def test_a_deleted_comparison_is_reported(pair: TraceStore):
     pair.rewards.save("mine", RewardConfig("consistent"))
     at = opened(against="saved:mine")
     pair.rewards.forget("mine")
-    at = clean(at.run())
-    assert "“mine” was deleted. The results compare with the rewards as played." in said(at)
+    at = run(at)
+    assert "“mine” was deleted. The results compare with the rewards as played." in page_text(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
 
 
-@pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
-def test_an_unknown_choice_in_a_link_is_reported_until_another_is_made(pair: TraceStore, name: str, follows: str):
+@pytest.mark.parametrize(("name", "default"), [("view", "What if"), ("scope", "Everything stored")])
+def test_an_unknown_choice_in_a_link_is_reported_until_another_is_made(pair: TraceStore, name: str, default: str):
     at = opened(**{name: HOSTILE})
     asked = f"Unknown {name} in the link"
     (warning,) = [warning.value for warning in at.warning if asked in warning.value.replace("\\", "")]
-    assert f"Showing “{follows}”" in warning.replace("\\", "")
+    assert f"Showing “{default}”" in warning.replace("\\", "")
     assert "![x](" not in warning and "\u202e" not in warning
-    assert asked in said(clean(at.run()))
+    assert asked in page_text(run(at))
     other = {"view": "Audit", "scope": "A selection"}[name]
-    clean(at.segmented_control(key=name).set_value(other).run())
-    assert asked not in said(at)
-    clean(at.segmented_control(key=name).set_value(follows).run())
-    assert asked not in said(at)
+    run(at.segmented_control(key=name).set_value(other))
+    assert asked not in page_text(at)
+    run(at.segmented_control(key=name).set_value(default))
+    assert asked not in page_text(at)
 
 
-@pytest.mark.parametrize(("name", "follows"), [("view", "What if"), ("scope", "Everything stored")])
-@pytest.mark.parametrize("held", [None, "", "nonsense"])
-def test_an_empty_choice_in_the_session_becomes_the_default(
-    pair: TraceStore, name: str, follows: str, held: str | None
-):
+def test_an_empty_choice_in_the_session_becomes_the_default(pair: TraceStore):
     at = opened()
-    at.session_state[name] = held
-    at = clean(at.run())
-    assert at.segmented_control(key=name).value == follows
-    assert metrics(at)["Pairs"][1] == "of 1 swap"
+    for name, default in (("view", "What if"), ("scope", "Everything stored")):
+        for held in (None, "", "nonsense"):
+            at.session_state[name] = held
+            run(at)
+            assert at.segmented_control(key=name).value == default
+            assert metrics(at)["Pairs"][1] == "of 1 swap"
 
 
 def test_the_results_tab_is_in_the_url(pair: TraceStore):
     at = opened(lab_results="Episodes")
-    assert "The chosen episode" in said(at)
-    assert "The pair on seed" not in said(at)
+    assert "The chosen episode" in page_text(at)
+    assert "The pair on seed" not in page_text(at)
 
 
 @pytest.mark.parametrize("view", ["What if", "Policies"])
@@ -673,7 +575,7 @@ def test_returns_that_cannot_be_compared_are_reported_on_a_working_page(
     monkeypatch.setattr("pages.components.lab.what_if.rescored.compare", refuse)
     monkeypatch.setattr("pages.components.lab.policies.numbers.summarise", refuse)
     at = opened(view=view)
-    assert "returns are no finite numbers" in said(at)
+    assert "returns are no finite numbers" in page_text(at)
     assert at.segmented_control(key="view").value == view
     if view == "What if":
         assert at.number_input(key="lab_lambda").value == 1.0
@@ -687,7 +589,7 @@ def test_the_value_of_a_replaced_field_is_ignored(monkeypatch: pytest.MonkeyPatc
     state: dict[str, object] = {"gone": 0.06, "there": 0.5}
     monkeypatch.setattr(st, "session_state", state)
     LAB.put(why.field_of("achievement_count", "collect_drink"), "there")
-    set_from = partial(why.set_from_field, LAB, "achievement_count", "collect_drink")
+    set_from = partial(why.set_from_field, "achievement_count", "collect_drink")
     set_from("gone", 0.04)
     set_from("there", 0.5)  # what it began with
     assert LAB.get("tables_revision") is None

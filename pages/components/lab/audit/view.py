@@ -15,16 +15,27 @@ from core.text import join, plural
 from pages.components.audit.alerts import AuditResult, audit_episode, audit_rewards, audit_text, show_alerts
 from pages.components.audit.thresholds_form import show_thresholds, thresholds
 from pages.components.lab.shared.scope import episodes_in, scope_picker
+from pages.components.lab.shared.table import show_table
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, short_id, words
 
 _PAGE_SIZE: Final = 20
+_ROWS_IN_SIGHT: Final = 10
 _MAX_CONFIGS: Final = 8
 _MAX_NAMES: Final = 2
 _MAX_NAME_LENGTH: Final = 40
 _SHOWN: Final = "lab_audit_shown"
 _CHOSEN: Final = "lab_audit_episode"
+_COLUMNS: Final = {
+    "episode": st.column_config.TextColumn("Episode", width=90),
+    "policy": st.column_config.TextColumn("Policy", width=90),
+    "seed": st.column_config.NumberColumn("Seed", width=80, format="%d"),
+    "shaped": st.column_config.NumberColumn("Shaped return", width=110, format="%+.2f"),
+    "achievements": st.column_config.NumberColumn("Achievements", width=105),
+    "alerts": st.column_config.NumberColumn("Alerts", width=70),
+    "what": st.column_config.TextColumn("Found", width="large"),
+}
 
 
 def show_audit(stored: StoredFacts) -> None:
@@ -130,32 +141,12 @@ def _table(episodes: Sequence[EpisodeSummary], results: Sequence[AuditResult]) -
     ids = [episode.id for episode in episodes]
     chosen = st.session_state.get(_CHOSEN)
     at = ids.index(chosen) if chosen in ids else None
-    # A selection holds row numbers, so another order needs another key.
+
+    def pick(row: int | None) -> None:
+        st.session_state[_CHOSEN] = None if row is None else ids[row]
+
     key = f"lab_audit_table:{hash(tuple(ids))}"
-
-    def choose() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        st.session_state[_CHOSEN] = ids[rows[0]] if rows and rows[0] < len(ids) else None
-
-    st.dataframe(
-        table,
-        key=key,
-        hide_index=True,
-        on_select=choose,
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [at]}} if at is not None else None,
-        height=min(38 + 35 * len(table), 38 + 35 * 10),
-        row_height=35,
-        column_config={
-            "episode": st.column_config.TextColumn("Episode", width=90),
-            "policy": st.column_config.TextColumn("Policy", width=90),
-            "seed": st.column_config.NumberColumn("Seed", width=80, format="%d"),
-            "shaped": st.column_config.NumberColumn("Shaped return", width=110, format="%+.2f"),
-            "achievements": st.column_config.NumberColumn("Achievements", width=105),
-            "alerts": st.column_config.NumberColumn("Alerts", width=70),
-            "what": st.column_config.TextColumn("Found", width="large"),
-        },
-    )
+    show_table(table, _COLUMNS, rows_in_sight=_ROWS_IN_SIGHT, key=key, marked=at, on_pick=pick)
     if at is not None:
         return at, True
     return next((row for row, result in enumerate(results) if result.n_alerts), None), False

@@ -15,7 +15,7 @@ from core.errors import InvalidInput, StoreError, did_you_mean
 from core.plan import parse_seeds
 from core.store import EpisodeSummary
 from pages.components.lab.shared.lab_text import distinct, policy_names
-from pages.components.lab.shared.policy_colours import policy_places
+from pages.components.lab.shared.marks import policy_places
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import seeds_text, short_id, words

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -17,14 +16,12 @@ from core.analysis.statistics import (
     ComponentTable,
     Difference,
     Distribution,
-    Estimate,
     Floats,
     RankCorrelation,
     Rows,
     Sample,
     SeedOverlap,
     Summary,
-    UnlockCurve,
     UnlockTime,
     component_table,
     differences,
@@ -33,7 +30,6 @@ from core.analysis.statistics import (
     sample_of,
     seed_overlap,
     summarise,
-    unlock_curve,
     unlock_table,
     unlock_times,
 )
@@ -41,7 +37,6 @@ from core.dataset import known_difficulties
 from core.env.rules import ACHIEVEMENTS
 from core.store import EpisodeSummary, World
 from core.types import Difficulty
-from pages.components.lab.policies.policies_text import MIN_SEEDS
 from pages.components.shared.state import store
 
 ALL_TOGETHER = ""  # the key of all policies together, beside those of each
@@ -61,24 +56,9 @@ def sample(key: str, _stored: StoredFacts) -> Sample:
     return sample_of(_stored.episodes, _stored.columns.episodes, ACHIEVEMENTS)
 
 
-@st.cache_data(max_entries=32, show_spinner="Bootstrapping the intervals…")
+@st.cache_data(max_entries=64, show_spinner="Bootstrapping the intervals…")
 def summaries(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, Summary]:
-    """Policies with too few seeds have no intervals."""
-    return {policy: _drop_rough_intervals(summarise(_sample.at(rows))) for policy, rows in _policies.items()}
-
-
-def _drop_rough_intervals(found: Summary) -> Summary:
-    if found.n_seeds >= MIN_SEEDS:
-        return found
-    return replace(
-        found,
-        success=tuple(Estimate(rate.value) for rate in found.success),
-        score=Estimate(found.score.value),
-        achievements=Estimate(found.achievements.value),
-        env_return=Estimate(found.env_return.value),
-        shaped_return=Estimate(found.shaped_return.value),
-        steps=Estimate(found.steps.value),
-    )
+    return {policy: summarise(_sample.at(rows)) for policy, rows in _policies.items()}
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -101,13 +81,11 @@ def distributions(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> d
 def correlations(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[str, RankCorrelation]:
     """Shaped return and achievements: of all together, then of each policy."""
     groups = {ALL_TOGETHER: np.concatenate(list(_policies.values())), **_policies}
-    found = {
-        policy: rank_correlation(
-            _sample.shaped_returns[rows], _sample.n_unlocked[rows].astype(np.float64), _sample.seeds[rows]
-        )
+    n_unlocked = _sample.n_unlocked.astype(np.float64)
+    return {
+        policy: rank_correlation(_sample.shaped_returns[rows], n_unlocked[rows], _sample.seeds[rows])
         for policy, rows in groups.items()
     }
-    return {policy: of if of.n_seeds >= MIN_SEEDS else replace(of, low=None, high=None) for policy, of in found.items()}
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading unlock times…")
@@ -121,14 +99,6 @@ def unlocks(key: str, _stored: StoredFacts) -> Floats:
 def times(key: str, _table: Floats, _policies: Mapping[str, Rows]) -> dict[str, tuple[UnlockTime, ...]]:
     """Each policy's unlock times, in the order of the achievements."""
     return {policy: unlock_times(_table[rows]) for policy, rows in _policies.items()}
-
-
-def curves(place: int, table: Floats, its: Sample, policies: Mapping[str, Rows]) -> dict[str, UnlockCurve]:
-    """Policy -> the curve of the achievement at this place. Fast enough without a cache."""
-    return {
-        policy: unlock_curve(table[rows, place], its.n_steps[rows], its.has_died[rows])
-        for policy, rows in policies.items()
-    }
 
 
 @st.cache_data(max_entries=4, show_spinner="Adding up the reward components…")

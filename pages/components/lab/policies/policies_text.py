@@ -11,6 +11,7 @@ from typing import Any
 from core.analysis.statistics import (
     CONFIDENCE,
     ENDED_EARLY,
+    MIN_SEEDS,
     RESAMPLES,
     REWARD,
     SETTINGS,
@@ -27,8 +28,6 @@ from core.types import RewardConfig
 from pages.components.text.escape import one_line
 from pages.components.text.format import number, short_id, signed, words
 from pages.components.text.sentences import lambda_text
-
-MIN_SEEDS = 3  # for an interval
 
 INTERVALS_HELP = (
     f"Intervals: {CONFIDENCE:.0%}, bootstrap over seeds ({RESAMPLES:,} resamples of whole seeds with their episodes, "

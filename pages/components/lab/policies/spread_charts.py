@@ -14,13 +14,14 @@ from core.env.rules import ACHIEVEMENTS
 from core.store import EpisodeSummary
 from core.text import plural
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
-from pages.components.lab.policies.charts import ABOVE_PX, second_axis
+from pages.components.lab.policies.charts import ABOVE_PX, right_axis, row_offsets
 from pages.components.lab.policies.policies_text import percent
-from pages.components.lab.shared.policy_colours import policy_colour, policy_shape
+from pages.components.lab.shared.marks import PolicyStyle, error_bars, marks, row_axis
 from pages.components.text.format import number, short_id, signed, words
 
 MAX_POINTS = 300  # episodes drawn of a policy; numbers are computed from all
 
+_MAX_CURVE_STEPS = 400
 _GOLDEN = 0.618034  # the fractions of its multiples spread evenly over 0 to 1
 _STRIP = 0.5  # part of a row's height over which its points are scattered
 _APART = 0.4  # part of an achievement over which points with equal numbers are scattered
@@ -32,102 +33,87 @@ def thinned(values: Floats, rows: Rows, most: int = MAX_POINTS) -> Rows:
     """At most so many rows, evenly picked by their value, so that extremes and shape stay."""
     if len(rows) <= most:
         return rows
-    in_order = rows[np.argsort(values[rows], kind="stable")]
-    return in_order[np.linspace(0, len(in_order) - 1, most).round().astype(np.int64)]
+    return rows[np.argsort(values[rows], kind="stable")][_evenly(len(rows), most)]
 
 
 def returns(
-    its: Sample,
+    sample: Sample,
     episodes: Sequence[EpisodeSummary],
     policies: Mapping[str, Rows],
     spreads: Mapping[str, tuple[Distribution, ...]],
-    places: Mapping[str, int],
-    theme: Theme,
+    style: PolicyStyle,
 ) -> go.Figure:
     """Each episode as a point, a row for each policy; shaped returns on the left, environment returns on the right."""
+    panels = (("x", sample.shaped_returns, "shaped return"), ("x2", sample.env_returns, "environment return"))
     traces: list[dict[str, Any]] = []
     for row, (policy, rows) in enumerate(policies.items()):
-        place = places[policy]
-        panels = (("x", its.shaped_returns, "shaped return"), ("x2", its.env_returns, "environment return"))
         for (axis, values, name), spread in zip(panels, spreads[policy], strict=True):
             drawn = thinned(values, rows)
-            heights = row + _scattered(drawn, _STRIP)
-            traces.append(_points(axis, values[drawn], heights, [episodes[at] for at in drawn], policy, place, theme))
-            traces += _quartiles(axis, row, spread, f"<b>{inert(policy)}</b>, {name}", theme)
+            points = _points(
+                values[drawn], row + _scattered(drawn, _STRIP), [episodes[at] for at in drawn], policy, style
+            )
+            quartiles = _quartiles(row, spread, f"<b>{inert(policy)}</b>, {name}", style.theme)
+            traces += [trace | {"xaxis": axis} for trace in (points, *quartiles)]
     return styled(
         traces,
-        theme,
+        style.theme,
         height=64 * len(policies) + 80 + ABOVE_PX,
         x={"title": {"text": "shaped return of an episode"}, "domain": [0, 0.48], "zeroline": True},
-        y={
-            "tickvals": list(range(len(policies))),
-            "ticktext": [inert(policy) for policy in policies],
-            "range": [len(policies) - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-        },
-        xaxis2=second_axis(theme, "environment return of an episode") | {"zeroline": True},
+        y=row_axis(list(policies), range=[len(policies) - 0.5, -0.5]),
+        xaxis2=right_axis("environment return of an episode", zeroline=True),
         showlegend=False,
         margin={"l": 4, "r": 12, "t": ABOVE_PX, "b": 4},
     )
 
 
-def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], places: Mapping[str, int], theme: Theme) -> go.Figure:
+def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], style: PolicyStyle) -> go.Figure:
     """The step of each first unlock, the earliest on top: a line over the middle half, a mark at the median."""
-    reached = [
-        at for at in range(len(ACHIEVEMENTS)) if any(of_policy[at].median is not None for of_policy in times.values())
-    ]
-    reached.sort(key=lambda at: min(t[at].median for t in times.values() if t[at].median is not None))  # pyright: ignore
+    first: dict[int, float] = {}  # achievement -> the smallest median, if any policy reached it
+    for at in range(len(ACHIEVEMENTS)):
+        medians = [median for of_policy in times.values() if (median := of_policy[at].median) is not None]
+        if medians:
+            first[at] = min(medians)
+    reached = sorted(first, key=lambda at: first[at])
     traces: list[dict[str, Any]] = []
-    n = len(times)
-    for number_of_policy, (policy, of_policy) in enumerate(times.items()):
-        offset = 0.0 if n == 1 else 0.56 * (number_of_policy / (n - 1) - 0.5)
-        known = [(row + offset, of_policy[at], ACHIEVEMENTS[at]) for row, at in enumerate(reached)]
-        traces.append(_time_marks(policy, [entry for entry in known if entry[1].median is not None], places, theme))
-        traces.append(_legend_entry(policy, places[policy], theme))
+    for offset, (policy, of_policy) in zip(row_offsets(len(times)), times.items(), strict=True):
+        traces.append(
+            _time_marks(
+                policy, [(row + offset, of_policy[at], ACHIEVEMENTS[at]) for row, at in enumerate(reached)], style
+            )
+        )
+        # An opaque mark for the legend: by default it takes the opacity of the first point.
+        traces.append(marks([None], [None], style.marker(policy), [], name=inert(policy)))
     return styled(
         traces,
-        theme,
+        style.theme,
         height=25 * max(len(reached), 1) + 110,
         x={"title": {"text": "step of the first unlock, in the episodes that reached it"}, "rangemode": "tozero"},
-        y={
-            "tickvals": list(range(len(reached))),
-            "ticktext": [words(ACHIEVEMENTS[at]) for at in reached],
-            "range": [len(reached) - 0.4, -0.6],
-            "zeroline": False,
-            "automargin": True,
-        },
+        y=row_axis([words(ACHIEVEMENTS[at]) for at in reached], showgrid=True),
     )
 
 
 def unlock_curves(
-    achievement: str,
-    curves: Mapping[str, UnlockCurve],
-    sizes: Mapping[str, int],
-    places: Mapping[str, int],
-    theme: Theme,
+    achievement: str, curves: Mapping[str, UnlockCurve], sizes: Mapping[str, int], style: PolicyStyle
 ) -> go.Figure:
     """The share of episodes that have unlocked it by each step. sizes: number of episodes of each policy."""
     traces: list[dict[str, Any]] = []
     for policy, curve in curves.items():
-        colour = policy_colour(places[policy], theme)
-        steps, shares = _thinned_curve(curve.steps, curve.shares)
+        drawn = _evenly(len(curve.steps), _MAX_CURVE_STEPS)
         traces.append(
             {
                 "type": "scatter",
                 "mode": "lines",
                 "name": inert(policy),
-                "x": steps.tolist(),
-                "y": (100 * shares).tolist(),
-                "line": {"color": colour, "width": 2, "shape": "hv"},
+                "x": curve.steps[drawn].tolist(),
+                "y": (100 * curve.shares[drawn]).tolist(),
+                "line": {"color": style.colour(policy), "width": 2, "shape": "hv"},
                 "hovertemplate": f"<b>{inert(policy)}</b>: by step %{{x:,}}, %{{y:.0f}}% of "
                 f"{plural(sizes[policy], 'episode')} have unlocked {words(achievement)}<extra></extra>",
             }
         )
     return styled(
         traces,
-        theme,
+        style.theme,
         height=320,
         x={"title": {"text": "step"}, "rangemode": "tozero"},
         y={"title": {"text": "episodes that have it, %"}, "range": [-2, 102], "ticksuffix": "%"},
@@ -135,24 +121,20 @@ def unlock_curves(
 
 
 def return_against_achievements(
-    its: Sample,
-    episodes: Sequence[EpisodeSummary],
-    policies: Mapping[str, Rows],
-    places: Mapping[str, int],
-    theme: Theme,
+    sample: Sample, episodes: Sequence[EpisodeSummary], policies: Mapping[str, Rows], style: PolicyStyle
 ) -> go.Figure:
+    """Each episode as a point."""
     most = max(1, MAX_POINTS * 4 // max(len(policies), 1))
     traces: list[dict[str, Any]] = []
     for policy, rows in policies.items():
-        drawn = thinned(its.shaped_returns, rows, most)
-        heights = its.n_unlocked[drawn] + _scattered(drawn, _APART)
-        values, shown = its.shaped_returns[drawn], [episodes[at] for at in drawn]
-        points = _points("x", values, heights, shown, policy, places[policy], theme)
-        traces.append(points | {"name": inert(policy), "showlegend": True})
-    highest = int(its.n_unlocked[np.concatenate(list(policies.values()))].max(initial=1))
+        drawn = thinned(sample.shaped_returns, rows, most)
+        heights = sample.n_unlocked[drawn] + _scattered(drawn, _APART)
+        points = _points(sample.shaped_returns[drawn], heights, [episodes[at] for at in drawn], policy, style)
+        traces.append(points | {"showlegend": True})
+    highest = int(sample.n_unlocked[np.concatenate(list(policies.values()))].max(initial=1))
     return styled(
         traces,
-        theme,
+        style.theme,
         height=440,
         x={"title": {"text": "shaped return of an episode"}, "zeroline": True},
         y={
@@ -164,39 +146,29 @@ def return_against_achievements(
 
 
 def _points(
-    axis: str,
-    values: Floats,
-    heights: Floats,
-    episodes: Sequence[EpisodeSummary],
-    policy: str,
-    place: int,
-    theme: Theme,
+    values: Floats, heights: Floats, episodes: Sequence[EpisodeSummary], policy: str, style: PolicyStyle
 ) -> dict[str, Any]:
     """Clickable points; `customdata` holds the episode id."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "cliponaxis": False,
-        "xaxis": axis,
-        "x": values.tolist(),
-        "y": heights.tolist(),
-        "customdata": [[episode.id] for episode in episodes],
-        "marker": {
-            "size": 7 if len(episodes) <= _FEW_POINTS else 4.5,
-            "color": policy_colour(place, theme),
-            "symbol": policy_shape(place),
-            "opacity": 0.75,
-            "line": {"width": 0.5, "color": COLOURS["ground"].on(theme)},
-        },
-        "selected": {"marker": {"opacity": 1.0, "size": 11}},
-        "unselected": {"marker": {"opacity": 0.35}},
-        "hovertext": [_episode_in_words(episode, policy) for episode in episodes],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "showlegend": False,
-    }
+    marker = style.marker(
+        policy,
+        size=7 if len(episodes) <= _FEW_POINTS else 4.5,
+        opacity=0.75,
+        line={"width": 0.5, "color": COLOURS["ground"].on(style.theme)},
+    )
+    return marks(
+        values.tolist(),
+        heights.tolist(),
+        marker,
+        [_episode_text(episode, policy) for episode in episodes],
+        name=inert(policy),
+        customdata=[[episode.id] for episode in episodes],
+        selected={"marker": {"opacity": 1.0, "size": 11}},
+        unselected={"marker": {"opacity": 0.35}},
+        showlegend=False,
+    )
 
 
-def _episode_in_words(episode: EpisodeSummary, policy: str) -> str:
+def _episode_text(episode: EpisodeSummary, policy: str) -> str:
     return (
         f"<b>{inert(policy)}</b> on seed {episode.seed}, episode {inert(short_id(episode.id))}<br>"
         f"shaped return {signed(episode.shaped_return)}, environment return {signed(episode.env_return)}<br>"
@@ -204,86 +176,41 @@ def _episode_in_words(episode: EpisodeSummary, policy: str) -> str:
     )
 
 
-def _quartiles(axis: str, row: int, spread: Distribution, who: str, theme: Theme) -> list[dict[str, Any]]:
-    """The middle half as a bar below the points, with the median and the mean in it."""
-    ink = COLOURS["ink"].on(theme)
+def _quartiles(row: int, spread: Distribution, title: str, theme: Theme) -> list[dict[str, Any]]:
+    """The middle half as a bar below the points, with the median in it."""
     hover = (
-        f"{who}<br>median {signed(spread.median)}, middle half {signed(spread.lower)} to {signed(spread.upper)}<br>"
+        f"{title}<br>median {signed(spread.median)}, middle half {signed(spread.lower)} to {signed(spread.upper)}<br>"
         f"mean {signed(spread.mean)}, standard deviation {number(spread.deviation, 2)}, "
         f"{plural(spread.n, 'episode')}"
     )
-    common = {
-        "type": "scatter",
-        "xaxis": axis,
-        "showlegend": False,
-        "hovertext": hover,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-    }
     at = row + 0.36
-    bar = {
-        "mode": "lines",
-        "x": [spread.lower, spread.upper],
-        "y": [at, at],
-        "line": {"width": 5, "color": COLOURS["axis"].on(theme)},
-    }
-    middle = {
-        "mode": "markers",
-        "x": [spread.median],
-        "y": [at],
-        "marker": {"symbol": "line-ns", "size": 11, "line": {"width": 2.5, "color": ink}},
-    }
-    return [common | bar, common | middle]
+    bar = {"mode": "lines", "line": {"width": 5, "color": COLOURS["axis"].on(theme)}}
+    marker = {"symbol": "line-ns", "size": 11, "line": {"width": 2.5, "color": COLOURS["ink"].on(theme)}}
+    return [
+        marks([spread.lower, spread.upper], [at, at], {}, [hover] * 2, showlegend=False) | bar,
+        marks([spread.median], [at], marker, [hover], showlegend=False),
+    ]
 
 
-def _time_marks(
-    policy: str, known: Sequence[tuple[float, UnlockTime, str]], places: Mapping[str, int], theme: Theme
-) -> dict[str, Any]:
-    place = places[policy]
-    colour = policy_colour(place, theme)
-    medians = [time.median or 0.0 for _, time, _ in known]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "cliponaxis": False,
-        "showlegend": False,
-        "x": medians,
-        "y": [row for row, _, _ in known],
-        "marker": {
-            "size": 9,
-            "color": colour,
-            "symbol": policy_shape(place),
-            "opacity": [max(_FAINTEST, time.share) for _, time, _ in known],
-            "line": {"width": 1, "color": COLOURS["ground"].on(theme)},
-        },
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [(time.upper or 0.0) - median for (_, time, _), median in zip(known, medians, strict=True)],
-            "arrayminus": [median - (time.lower or 0.0) for (_, time, _), median in zip(known, medians, strict=True)],
-            "color": colour,
-            "thickness": 1.8,
-            "width": 0,
-        },
-        "hovertext": [
-            f"<b>{words(name)}</b>: {inert(policy)} at median step {number(time.median or 0)}, half of them "
-            f"between {number(time.lower or 0)} and {number(time.upper or 0)}<br>reached in {time.n_reached:,} of "
-            f"{plural(time.n_episodes, 'episode')} ({percent(time.share)})"
-            for _, time, name in known
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-    }
-
-
-def _legend_entry(policy: str, place: int, theme: Theme) -> dict[str, Any]:
-    """An opaque legend mark: by default it takes the opacity of the first point."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": inert(policy),
-        "x": [None],
-        "y": [None],
-        "marker": {"size": 9, "color": policy_colour(place, theme), "symbol": policy_shape(place)},
-    }
+def _time_marks(policy: str, rows: Sequence[tuple[float, UnlockTime, str]], style: PolicyStyle) -> dict[str, Any]:
+    """rows: height, time and name of each achievement; those that the policy did not reach have no mark."""
+    reached = [(height, time.median, time, name) for height, time, name in rows if time.median is not None]
+    medians = [median for _, median, _, _ in reached]
+    lows, highs = [time.lower for _, _, time, _ in reached], [time.upper for _, _, time, _ in reached]
+    hovers = [
+        f"<b>{words(name)}</b>: {inert(policy)} at median step {number(median)}, half of them "
+        f"between {number(time.lower or 0)} and {number(time.upper or 0)}<br>reached in {time.n_reached:,} of "
+        f"{plural(time.n_episodes, 'episode')} ({percent(time.share)})"
+        for _, median, time, name in reached
+    ]
+    return marks(
+        medians,
+        [height for height, _, _, _ in reached],
+        style.marker(policy, opacity=[max(_FAINTEST, time.share) for _, _, time, _ in reached]),
+        hovers,
+        showlegend=False,
+        error_x=error_bars(medians, lows, highs, style.colour(policy)),
+    )
 
 
 def _scattered(rows: Rows, over: float) -> Floats:
@@ -291,8 +218,6 @@ def _scattered(rows: Rows, over: float) -> Floats:
     return np.asarray(over * ((rows * _GOLDEN) % 1.0 - 0.5), np.float64)
 
 
-def _thinned_curve(steps: NDArray[np.int64], shares: Floats, most: int = 400) -> tuple[NDArray[np.int64], Floats]:
-    if len(steps) <= most:
-        return steps, shares
-    kept = np.unique(np.linspace(0, len(steps) - 1, most).round().astype(np.int64))
-    return steps[kept], shares[kept]
+def _evenly(n: int, most: int) -> NDArray[np.int64]:
+    """At most so many of the places 0 to n - 1, the first and the last included."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))

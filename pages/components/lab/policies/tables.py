@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
-from pandas.io.formats.style import Styler
 
-from core.analysis.statistics import ComponentPay, Difference, PublishedRow, Summary
+from core.analysis.statistics import ComponentPay, Difference, Estimate, PublishedRow, Summary
 from core.env.rules import ACHIEVEMENTS
 from pages.components.charts.download import Table
 from pages.components.lab.policies.charts import component_name
 from pages.components.lab.policies.policies_text import interval_text
+from pages.components.lab.shared.table import show_table
 from pages.components.text.escape import escape
 from pages.components.text.format import number, signed
 
-_ROW_PX = 33
-_MAX_ROWS_IN_FULL = 14
+_ROWS_IN_SIGHT = 14
 _SHORT_LIMITS = ("step limit", "world's length")
 
 _PROGRESS_HELP = (
@@ -25,41 +25,43 @@ _PROGRESS_HELP = (
     "score gives rare ones more weight."
 )
 
+
+def _numeric(label: str, width: int, help: str | None = None) -> Any:
+    return st.column_config.NumberColumn(label, width=width, alignment="right", help=help)
+
+
+def _right(label: str, width: int, help: str | None = None) -> Any:
+    return st.column_config.TextColumn(label, width=width, alignment="right", help=help)
+
+
 _COLUMNS = {
     "who": st.column_config.TextColumn("Stored here", width=160),
-    "episodes": st.column_config.NumberColumn("Episodes", width=74, alignment="right"),
-    "seeds": st.column_config.NumberColumn("Seeds", width=56, alignment="right"),
-    "score": st.column_config.NumberColumn("Crafter score, %", width=108, alignment="right"),
-    "score_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
-    "progress": st.column_config.NumberColumn(
-        "Progress, %",
-        width=88,
-        alignment="right",
-        help=_PROGRESS_HELP,
-    ),
-    "progress_range": st.column_config.TextColumn("95% interval", width=100, alignment="right"),
-    "env_return": st.column_config.NumberColumn(
-        "Env return", width=82, alignment="right", help="Crafter's own rewards, mean of an episode"
-    ),
-    "shaped_return": st.column_config.NumberColumn(
-        "Shaped return", width=100, alignment="right", help="Shaped rewards, mean of an episode"
-    ),
-    "steps": st.column_config.NumberColumn("Steps", width=58, alignment="right", help="Mean of an episode"),
+    "episodes": _numeric("Episodes", 74),
+    "seeds": _numeric("Seeds", 56),
+    "score": _numeric("Crafter score, %", 108),
+    "score_range": _right("95% interval", 100),
+    "progress": _numeric("Progress, %", 88, _PROGRESS_HELP),
+    "progress_range": _right("95% interval", 100),
+    "env_return": _numeric("Env return", 82, "Crafter's own rewards, mean of an episode"),
+    "shaped_return": _numeric("Shaped return", 100, "Shaped rewards, mean of an episode"),
+    "steps": _numeric("Steps", 58, "Mean of an episode"),
 }
 _PUBLISHED_COLUMNS = {
     "who": st.column_config.TextColumn("Published elsewhere", width=250),
-    **{
-        name: st.column_config.TextColumn(label, width=width, alignment="right", help=meaning)
-        for name, label, width, meaning in (
-            ("episodes", "Episodes", 78, None),
-            ("score", "Crafter score, %", 118, None),
-            ("deviation", "± deviation", 108, "Standard deviation of the score between runs"),
-            ("progress", "Progress, %", 96, _PROGRESS_HELP),
-            ("error", "± error", 108, "Standard error of the progress over episodes"),
-            ("env_return", "Env return", 90, "Crafter's own rewards, mean of an episode"),
-            ("steps", "Steps", 70, "Mean of an episode"),
-        )
-    },
+    "episodes": _right("Episodes", 78),
+    "score": _right("Crafter score, %", 118),
+    "deviation": _right("± deviation", 108, "Standard deviation of the score between runs"),
+    "progress": _right("Progress, %", 96, _PROGRESS_HELP),
+    "error": _right("± error", 108, "Standard error of the progress over episodes"),
+    "env_return": _right("Env return", 90, "Crafter's own rewards, mean of an episode"),
+    "steps": _right("Steps", 70, "Mean of an episode"),
+}
+_PAY_COLUMNS = {
+    "group": st.column_config.TextColumn("Group"),
+    "component": st.column_config.TextColumn("Component"),
+    "mean": st.column_config.NumberColumn("Mean of an episode", alignment="right"),
+    "share": st.column_config.NumberColumn("Share of the total paid, %", alignment="right"),
+    "total": st.column_config.NumberColumn("Total", alignment="right"),
 }
 
 
@@ -79,14 +81,14 @@ def show_stored(summaries: Mapping[str, Summary]) -> None:
         }
         for policy, its in summaries.items()
     ]
-    st.dataframe(
-        _styled(pd.DataFrame(rows)),
-        key="across-stored",
-        hide_index=True,
-        height="content" if len(rows) <= _MAX_ROWS_IN_FULL else _ROW_PX * (_MAX_ROWS_IN_FULL + 1) + 2,
-        row_height=_ROW_PX,
-        column_config=_COLUMNS,
+    formats = {"score": "{:,.1f}", "progress": "{:,.1f}", "steps": "{:,.0f}"}
+    show_table(
+        pd.DataFrame(rows),
+        _COLUMNS,
+        rows_in_sight=_ROWS_IN_SIGHT,
+        key="policies-stored",
         alt="Policies and what they achieve",
+        formats=formats | {"env_return": signed, "shaped_return": signed},
     )
 
 
@@ -107,14 +109,8 @@ def show_published(rows: Sequence[PublishedRow], limits: Sequence[int]) -> None:
             for its in rows
         ]
     )
-    st.dataframe(
-        table,
-        key="across-published-table",
-        hide_index=True,
-        height="content" if len(rows) <= _MAX_ROWS_IN_FULL else _ROW_PX * (_MAX_ROWS_IN_FULL + 1) + 2,
-        row_height=_ROW_PX,
-        column_config=_PUBLISHED_COLUMNS,
-        alt="Published results",
+    show_table(
+        table, _PUBLISHED_COLUMNS, key="policies-published", rows_in_sight=_ROWS_IN_SIGHT, alt="Published results"
     )
     least, most = min(limits), max(limits)
     here = f"up to {number(most)}" if least == most else f"limits from {number(least)} to {number(most)}"
@@ -146,11 +142,11 @@ def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRo
     stored = (
         (
             *(policy, "stored here", its.n_episodes, its.n_seeds),
-            *(its.score.value, its.score.low, its.score.high),
-            *(lambda of: (of.value, of.low, of.high))(its.progress.times(100)),
+            *_ends(its.score),
+            *_ends(its.progress.times(100)),
             its.achievements.value,
-            *(its.env_return.value, its.env_return.low, its.env_return.high),
-            *(its.shaped_return.value, its.shaped_return.low, its.shaped_return.high),
+            *_ends(its.env_return),
+            *_ends(its.shaped_return),
             *(its.steps.value, "stored here; intervals: 95%, bootstrap over seeds"),
         )
         for policy, its in summaries.items()
@@ -168,7 +164,7 @@ def scores_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRo
 def success_csv(summaries: Mapping[str, Summary], published: Sequence[PublishedRow]) -> Table:
     heading = ("achievement", "who", "where", "successes", "episodes", "seeds", "share", "low", "high")
     stored = (
-        (name, policy, "stored here", its.n_successes[at], its.n_episodes, its.n_seeds, rate.value, rate.low, rate.high)
+        (name, policy, "stored here", its.n_successes[at], its.n_episodes, its.n_seeds, *_ends(rate))
         for policy, its in summaries.items()
         for at, (name, rate) in enumerate(zip(ACHIEVEMENTS, its.success, strict=True))
     )
@@ -200,25 +196,33 @@ def show_pay(pays: Mapping[str, Sequence[ComponentPay]]) -> None:
             for part in parts
         ]
     )
-    st.dataframe(
-        table.style.format({"mean": signed, "total": signed, "share": "{:.1f}"}, na_rep="n/a"),
-        key="across-pay",
-        hide_index=True,
-        height=min(len(table), _MAX_ROWS_IN_FULL) * _ROW_PX + _ROW_PX + 2,
-        row_height=_ROW_PX,
-        column_config={
-            "group": st.column_config.TextColumn("Group"),
-            "component": st.column_config.TextColumn("Component"),
-            "mean": st.column_config.NumberColumn("Mean of an episode", alignment="right"),
-            "share": st.column_config.NumberColumn("Share of the total paid, %", alignment="right"),
-            "total": st.column_config.NumberColumn("Total", alignment="right"),
-        },
+    show_table(
+        table,
+        _PAY_COLUMNS,
+        rows_in_sight=_ROWS_IN_SIGHT,
+        key="policies-pay",
         alt="What each component paid",
+        formats={"mean": signed, "total": signed, "share": "{:.1f}"},
     )
 
 
-def _styled(table: pd.DataFrame) -> Styler:
-    style = table.style
-    formats = {"score": "{:,.1f}", "progress": "{:,.1f}", "steps": "{:,.0f}"}
-    style.format(formats | {"env_return": signed, "shaped_return": signed}, na_rep="n/a")
-    return style
+def difficulty_csv(summaries: Mapping[str, Mapping[str, Summary]]) -> Table:
+    """summaries: difficulty -> policy -> summary."""
+    heading = (
+        *("difficulty", "who", "episodes", "seeds", "mean_achievements", "achievements_low", "achievements_high"),
+        *("mean_shaped_return", "shaped_return_low", "shaped_return_high"),
+    )
+    rows = (
+        (
+            *(group, policy, its.n_episodes, its.n_seeds),
+            *_ends(its.achievements),
+            *_ends(its.shaped_return),
+        )
+        for group, of_group in summaries.items()
+        for policy, its in of_group.items()
+    )
+    return [heading, *rows]
+
+
+def _ends(estimate: Estimate) -> tuple[float, float | None, float | None]:
+    return estimate.value, estimate.low, estimate.high

@@ -34,6 +34,7 @@ from pages.components.lab.policies.sections import (
     show_unlock_times,
 )
 from pages.components.lab.policies.tables import scores_csv, show_published, show_stored, step_limits
+from pages.components.lab.shared.marks import PolicyStyle
 from pages.components.shared.state import stop_with, store
 from pages.components.text.escape import MAX_LINE_LENGTH, escape, safe_text
 
@@ -53,14 +54,11 @@ _SECTIONS = {
 
 
 def show_policies(stored: StoredFacts) -> None:
-    if not stored.episodes:
-        _show_empty()
-        return
     key = numbers.key_of(stored)
     chosen = filter_bar(stored.episodes, key)
     if not len(chosen.rows):
         st.info("No finished episode matches these filters. Loosen one, or clear all filters.")
-        st.button("Clear filters", on_click=clear_filters, key="across_clear")
+        st.button("Clear filters", on_click=clear_filters, key="policies_clear")
         return
     try:
         _show_chosen(stored, key, chosen)
@@ -75,38 +73,24 @@ def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
     summaries = dict(sorted(by_policy.items(), key=lambda entry: -entry[1].score.value))  # best first
     policies = {policy: rows[policy] for policy in summaries}
     configs = {episode.config_hash: episode.spec.reward for episode in stored.episodes}
-    found = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies)
+    found, overlap = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies)
     compared = f"{plural(len(chosen.rows), 'episode')} by {plural(len(summaries), 'policy', 'policies')}"
     st.caption(escape(compared + without_decision_text(store().rewards.without_decision())))
-    _show_unfairness(*found, configs)
+    _show_unfairness(found, overlap, configs)
     overview = st.container()
     with st.container(border=True):
         published = _published_picker()
         if published:
             first = stored.episodes[chosen.rows[0]]
-            show_published(published, step_limits(found[0], min(first.spec.limits.max_steps, first.spec.env.length)))
-    its = Compared(stored, key, chosen, sample, policies, summaries, published, configs, charts.theme())
+            show_published(published, step_limits(found, min(first.spec.limits.max_steps, first.spec.env.length)))
+    style = PolicyStyle(chosen.places, charts.theme())
+    data = Compared(stored, key, chosen, sample, policies, summaries, published, configs, style)
     with overview:
-        _show_overview(its)
+        _show_overview(data)
     tabs = st.tabs(list(_SECTIONS), key=SECTION_KEY, on_change="rerun", bind="query-params")
     at = next((at for at, tab in enumerate(tabs) if tab.open), 0)
     with tabs[at]:
-        _SECTIONS[list(_SECTIONS)[at]](its)
-
-
-def _show_empty() -> None:
-    with st.container(border=True):
-        st.subheader("Nothing to compare yet", anchor=False)
-        st.write(
-            "This view compares policies over many episodes: success rates, rewards by component, and intervals. It "
-            "needs finished episodes, ideally of two or more policies on the same seeds."
-        )
-        with st.container(horizontal=True):
-            for label, policy in (
-                ("Launch the scripted policy on ten seeds", "scripted"),
-                ("… and a random one", "random"),
-            ):
-                st.page_link("pages/launch.py", label=label, query_params={"play": "42-51", "by": policy})
+        _SECTIONS[list(_SECTIONS)[at]](data)
 
 
 def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]) -> None:
@@ -122,7 +106,7 @@ def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs:
                 f"Compare on the {plural(len(overlap.common), 'common seed')} only",
                 on_click=only_seeds,
                 args=(overlap.common,),
-                key="across_common",
+                key="policies_common",
             )
 
 
@@ -142,16 +126,16 @@ def _published_picker() -> tuple[PublishedRow, ...]:
     return tuple(row for entry, row in rows.items() if entry in wanted)
 
 
-def _show_overview(its: Compared) -> None:
-    drawn = dict(list(its.summaries.items())[:_MAX_IN_CHART])
+def _show_overview(data: Compared) -> None:
+    drawn = dict(list(data.summaries.items())[:_MAX_IN_CHART])
     alt = ". ".join(summary_sentence(policy, summary) for policy, summary in drawn.items())
     charts.show(
-        scores(drawn, its.chosen.places, its.published, its.theme),
-        key="across-scores",
+        scores(drawn, data.published, data.style),
+        key="policies-scores",
         alt=alt,
-        download=Download(file_name("policies", "scores"), lambda: scores_csv(its.summaries, its.published)),
+        download=Download(file_name("policies", "scores"), lambda: scores_csv(data.summaries, data.published)),
     )
-    show_stored(its.summaries)
-    if len(its.summaries) > len(drawn):
-        st.caption(f"The chart has the {len(drawn)} with the highest score, the table all {len(its.summaries)}.")
+    show_stored(data.summaries)
+    if len(data.summaries) > len(drawn):
+        st.caption(f"The chart has the {len(drawn)} with the highest score, the table all {len(data.summaries)}.")
     st.caption(escape(f"{INTERVALS_HELP} {SCORE_HELP}"))

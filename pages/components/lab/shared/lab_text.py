@@ -31,9 +31,14 @@ def episode_name(episode: EpisodeSummary) -> str:
     return f"{policy_of(episode)} {id_of(episode)}"
 
 
-def world_in_words(episode: EpisodeSummary) -> str:
+def world_text(episode: EpisodeSummary) -> str:
     """`seed 13`; with the world's number, if it is not the first of the episode."""
     return f"seed {episode.seed}" + (f", world {episode.world_episode}" if episode.world_episode != 1 else "")
+
+
+def episode_title(episode: EpisodeSummary) -> str:
+    """`farmer 1a2b3c4d on seed 13, 5 achievements`."""
+    return f"{episode_name(episode)} on {world_text(episode)}, {plural(episode.n_achievements, 'achievement')}"
 
 
 def from_to(before: float, after: float) -> str:
@@ -42,7 +47,7 @@ def from_to(before: float, after: float) -> str:
     return new if old == new else f"{old} → {new}"
 
 
-def change_in_words(before: RewardBreakdown, after: RewardBreakdown) -> tuple[str, ...]:
+def change_lines(before: RewardBreakdown, after: RewardBreakdown) -> tuple[str, ...]:
     """One line for each changed component of a decision's reward: `collect drink count +5 × 0.06 → × 0`."""
     lines = list(_changed_parts(before, after))
     if before.effective_lambda != after.effective_lambda:

@@ -131,7 +131,7 @@ def _chosen(stored: StoredFacts, ids: list[str]) -> StoredFacts:
     return cached[2]
 
 
-def scope_in_words(chosen: StoredFacts, stored: StoredFacts) -> str:
+def scope_text(chosen: StoredFacts, stored: StoredFacts) -> str:
     """`46 episodes`, `12 of 46 episodes`."""
     count, of_all = len(chosen.episodes), len(stored.episodes)
     return plural(count, "episode") if count == of_all else f"{number(count)} of {number(of_all)} episodes"

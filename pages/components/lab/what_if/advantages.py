@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
 import pandas as pd
@@ -12,13 +11,13 @@ import streamlit as st
 
 from core.analysis.rescore import AdvantageChange, advantages
 from core.text import plural
-from pages.components.lab.shared.lab_text import from_to, policy_of, world_in_words
+from pages.components.lab.shared.lab_text import from_to, policy_of, world_text
+from pages.components.lab.shared.table import show_table
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.text.format import number, signed
 
 _MAX_ROWS = 200
 _ROWS_IN_SIGHT = 12
-_ROW_PX = 33
 
 _COLUMNS = {
     "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=76),
@@ -27,7 +26,7 @@ _COLUMNS = {
     "returns": st.column_config.TextColumn("Return", width=108),
     "before": st.column_config.TextColumn("Before", width=60, help="Advantage before"),
     "after": st.column_config.TextColumn("Now", width=60, help="Advantage under this configuration"),
-    "means": st.column_config.TextColumn("A trainer would", width=126),
+    "effect": st.column_config.TextColumn("Effect in training", width=150),
 }
 
 
@@ -52,20 +51,14 @@ def show_advantages(result: Rescored) -> None:
     st.text(f"Sign changes: {number(len(flipped))} ({groups}{alone}).")
     changes = _in_groups(result, flipped)
     rows = changes[:_MAX_ROWS]
-    st.dataframe(
-        _table(result, rows),
-        hide_index=True,
-        row_height=_ROW_PX,
-        height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
-        column_config=_COLUMNS,
-    )
+    show_table(_table(result, rows), _COLUMNS, rows_in_sight=_ROWS_IN_SIGHT, key="lab_advantages")
     if len(changes) > len(rows):
         st.caption(
             f"Showing {number(len(rows))} of {number(len(changes))}: sign changes first, then the largest changes."
         )
 
 
-def _in_groups(result: Rescored, flipped: AbstractSet[int]) -> list[AdvantageChange]:
+def _in_groups(result: Rescored, flipped: Collection[int]) -> list[AdvantageChange]:
     """Every episode that is not alone in its group: sign changes first, then the largest changes."""
     sizes = Counter(episode.group for episode in result.episodes)
     before = advantages(result.episodes, result.before.returns)
@@ -84,22 +77,22 @@ def _table(result: Rescored, changes: Sequence[AdvantageChange]) -> pd.DataFrame
         {
             "open": [f"/episode?id={quote(episode.id, safe='')}" for episode in episodes],
             "policy": [policy_of(episode) for episode in episodes],
-            "world": [world_in_words(episode) for episode in episodes],
+            "world": [world_text(episode) for episode in episodes],
             "returns": [
                 from_to(result.before.returns[change.episode], result.after.returns[change.episode])
                 for change in changes
             ],
             "before": [signed(change.before) for change in changes],
             "after": [signed(change.after) for change in changes],
-            "means": [_pushes(change) for change in changes],
+            "effect": [_effects(change) for change in changes],
         }
     )
 
 
-def _pushes(change: AdvantageChange) -> str:
-    before, after = _push(change.before), _push(change.after)
+def _effects(change: AdvantageChange) -> str:
+    before, after = _effect(change.before), _effect(change.after)
     return before if before == after else f"{before} → {after}"
 
 
-def _push(advantage: float) -> str:
-    return "more of it" if advantage > 0 else "less of it" if advantage < 0 else "nothing"
+def _effect(advantage: float) -> str:
+    return "more likely" if advantage > 0 else "less likely" if advantage < 0 else "unchanged"

@@ -12,10 +12,10 @@ from core.analysis.numbers import is_equal
 from core.analysis.rescore import SwappedPair
 from core.text import plural
 from pages.components.lab.shared.example import offer_example, show_progress
-from pages.components.lab.shared.lab_text import episode_name, from_to, world_in_words
+from pages.components.lab.shared.lab_text import episode_name, from_to, world_text
+from pages.components.lab.shared.table import show_table
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.lab.what_if.why import show_why
-from pages.components.shared.form_state import FormState
 from pages.components.text.format import amount, number
 
 SWAPPED: Final = "swapped"
@@ -26,7 +26,6 @@ _PICKED: Final = "lab_pairs_picked"
 _PAIR: Final = "lab_pair"
 _MAX_ROWS = 100
 _ROWS_IN_SIGHT = 5
-_ROW_PX = 33
 # These add up to the width of the results in a window of 1,024 pixels.
 _WORLD_PX, _NAME_PX, _RETURNS_PX = 58, 116, 100
 
@@ -43,7 +42,7 @@ _AGAINST_COLUMNS = _COLUMNS | {
 }
 
 
-def show_pairs(result: Rescored, form: FormState) -> None:
+def show_pairs(result: Rescored) -> None:
     """Shows one of the two lists, and the chosen pair in detail."""
     comparison = result.comparison
     if not comparison.n_pairs:
@@ -67,7 +66,7 @@ def show_pairs(result: Rescored, form: FormState) -> None:
         if not any(counts.values()):
             offer_example("pairs")
     if pair is not None:
-        _show_pair(result, pair, form)
+        _show_pair(result, pair)
 
 
 def _list_picker(counts: dict[str, int]) -> str:
@@ -98,28 +97,20 @@ def _pick() -> None:
 
 
 def _table(
-    result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int, marked_pair: tuple[int, int] | None
+    result: Rescored, pairs: Sequence[SwappedPair], shown: str, count: int, marked: tuple[int, int] | None
 ) -> None:
     rows = pairs[:_MAX_ROWS]
-    ids = [_ids(result, pair) for pair in rows]
 
-    def choose() -> None:
-        selected = st.session_state[key]["selection"]["rows"]
-        st.session_state[_PAIR] = ids[selected[0]] if selected and selected[0] < len(ids) else None
+    def pick(row: int | None) -> None:
+        st.session_state[_PAIR] = None if row is None else _ids(result, rows[row])
 
-    marked = next((at for at, pair in enumerate(rows) if {pair.ahead, pair.behind} == set(marked_pair or ())), None)
-    # A selection holds row numbers, so each list needs its own key.
-    key = f"lab_pairs:{shown}:{result.token}"
-    st.dataframe(
+    show_table(
         _rows(result, rows, shown),
-        key=key,
-        hide_index=True,
-        row_height=_ROW_PX,
-        height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
-        column_config=_COLUMNS if shown == SWAPPED else _AGAINST_COLUMNS,
-        on_select=choose,
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [marked]}} if marked is not None else None,
+        _COLUMNS if shown == SWAPPED else _AGAINST_COLUMNS,
+        rows_in_sight=_ROWS_IN_SIGHT,
+        key=f"lab_pairs:{shown}:{result.token}",
+        marked=next((at for at, pair in enumerate(rows) if {pair.ahead, pair.behind} == set(marked or ())), None),
+        on_pick=pick,
     )
     if count > len(rows):
         st.caption(f"The {number(len(rows))} clearest of {number(count)}; the rest is not listed.")
@@ -134,7 +125,7 @@ def _rows(result: Rescored, pairs: Sequence[SwappedPair], shown: str) -> pd.Data
 
     return pd.DataFrame(
         {
-            "world": [world_in_words(episodes[pair.ahead]) for pair in pairs],
+            "world": [world_text(episodes[pair.ahead]) for pair in pairs],
             "first": [label(pair.ahead) for pair in pairs],
             "first_returns": [from_to(before[pair.ahead], after[pair.ahead]) for pair in pairs],
             "second": [label(pair.behind) for pair in pairs],
@@ -163,16 +154,16 @@ def _pair_to_show(result: Rescored, listed: Sequence[SwappedPair]) -> tuple[int,
     return None if one is None or other is None else (one, other)
 
 
-def _show_pair(result: Rescored, pair: tuple[int, int], form: FormState) -> None:
+def _show_pair(result: Rescored, pair: tuple[int, int]) -> None:
     with st.container(border=True, key="lab-pair"):
         # Sorted by achievements, so that both keep their sides when they swap.
         one, other = sorted(pair, key=lambda at: (-result.episodes[at].n_achievements, at))
-        st.markdown(f"**The pair on {world_in_words(result.episodes[one])}**")
-        st.text(order_in_words(result, one, other))
-        show_why(result, (one, other), form, "pair")
+        st.markdown(f"**The pair on {world_text(result.episodes[one])}**")
+        st.text(order_text(result, one, other))
+        show_why(result, (one, other), "pair")
 
 
-def order_in_words(result: Rescored, one: int, other: int) -> str:
+def order_text(result: Rescored, one: int, other: int) -> str:
     """Which of two episodes is ahead, by how much, and whether that has changed."""
     episodes, before, after = result.episodes, result.before.returns, result.after.returns
     were_equal = bool(is_equal(before[one], before[other]))

@@ -9,18 +9,15 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 import streamlit as st
-from pandas.io.formats.style import Styler
 
-from core.store import EpisodeSummary
-from core.text import plural
 from pages.components import charts
 from pages.components.charts.download import Download, Table, chart_with_downloads
-from pages.components.lab.shared.lab_text import episode_name, from_to, policy_of, world_in_words
-from pages.components.lab.shared.policy_colours import policy_colour, policy_places
-from pages.components.lab.what_if.charts import ReturnPoint, returns_scatter
+from pages.components.lab.shared.lab_text import episode_title, from_to, policy_of, world_text
+from pages.components.lab.shared.marks import PolicyStyle, policy_places
+from pages.components.lab.shared.table import show_table
+from pages.components.lab.what_if.charts import returns_scatter
 from pages.components.lab.what_if.rescored import Rescored
-from pages.components.lab.what_if.why import show_why
-from pages.components.shared.form_state import FormState
+from pages.components.lab.what_if.why import change_text, show_why
 from pages.components.text.format import number, signed
 
 _EPISODE: Final = "lab_episode"
@@ -29,7 +26,6 @@ _CLICKS: Final = "lab_scatter_clicks"
 _MAX_POINTS = 1_500
 _PAGE_ROWS = 25
 _ROWS_IN_SIGHT = 8
-_ROW_PX = 33
 
 _COLUMNS = {
     "open": st.column_config.LinkColumn("Episode", display_text=r"id=(.{8})", width=78),
@@ -44,33 +40,22 @@ _COLUMNS = {
 }
 
 
-def show_rank_changes(result: Rescored, before: str, policies: Mapping[str, str], form: FormState) -> None:
+def show_rank_changes(result: Rescored, before: str, policies: Mapping[str, str]) -> None:
     """before: the label of the first scoring. policies: the policy of every stored episode, by its id."""
     climbed = np.abs(result.ranks_before - result.ranks_after)
     order = np.lexsort((result.ranks_after, -np.abs(np.round(result.changes, 6)), -climbed))
     place = result.place_of(st.session_state.get(_EPISODE, ""))
     chosen = int(order[0]) if place is None else place
-    _scatter(result, order, before, policies, result.episodes[chosen].id)
+    _scatter(result, order, before, policies, chosen)
     _table(result, order, chosen)
-    show_episode(result, chosen, form)
+    show_episode(result, chosen)
 
 
-def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping[str, str], chosen: str) -> None:
-    theme = charts.theme()
-    colours = {name: policy_colour(place, theme) for name, place in policy_places(policies.values()).items()}
+def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping[str, str], chosen: int) -> None:
+    style = PolicyStyle(policy_places(policies.values()), charts.theme())
     drawn = [int(at) for at in order[:_MAX_POINTS]]
-    points = [
-        ReturnPoint(
-            result.episodes[at].id,
-            policies[result.episodes[at].id],
-            round(float(result.before.returns[at]), 6),
-            round(float(result.after.returns[at]), 6),
-            _hover_text(result, at),
-        )
-        for at in drawn
-    ]
     download = Download("returns-before-and-now", lambda: _as_table(result))
-    figure = returns_scatter(points, colours, chosen, before, "under this configuration", theme)
+    figure = returns_scatter(result, drawn, policies, chosen, before, style)
     key = "lab_scatter"
     with chart_with_downloads("lab-scatter", download):
         st.plotly_chart(
@@ -89,30 +74,10 @@ def _scatter(result: Rescored, order: np.ndarray, before: str, policies: Mapping
     )
 
 
-def _change(result: Rescored, at: int) -> str:
-    changed, count = result.n_changed(at), result.episodes[at].n_decisions
-    if not changed:
-        return f"return {signed(result.after.returns[at])}, no change in {plural(count, 'decision')}."
-    returns = from_to(result.before.returns[at], result.after.returns[at])
-    return f"return {returns}, {signed(result.changes[at])} in {number(changed)} of {number(count)} decisions."
-
-
-def _hover_text(result: Rescored, at: int) -> str:
-    episode = result.episodes[at]
-    return "\n".join(
-        (
-            _title(episode),
-            f"return {from_to(result.before.returns[at], result.after.returns[at])}",
-            f"rank {number(result.ranks_before[at])} → {number(result.ranks_after[at])}",
-        )
-    )
-
-
 def _pick_point(key: str) -> None:
     points = st.session_state[key]["selection"]["points"]
-    picked = points[0].get("customdata") if points else None
-    if picked:
-        st.session_state[_EPISODE] = picked[0] if isinstance(picked, list) else picked
+    if points and (clicked := points[0].get("customdata")):
+        st.session_state[_EPISODE] = clicked[0]
         st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1
 
 
@@ -125,19 +90,19 @@ def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
     first_page = min(st.session_state.get(_FIRST_PAGE, 1), pages)
     page = min(max(1, st.session_state.get(pager, first_page)), pages)
     rows = [int(at) for at in order[(page - 1) * _PAGE_ROWS : page * _PAGE_ROWS]]
-    ids = [result.episodes[at].id for at in rows]
-    # A selection holds row numbers of one page, and a click in the chart replaces it: each needs its own key.
-    key = f"lab_ranks:{page}:{clicks}:{result.token}"
-    st.dataframe(
+
+    def pick(row: int | None) -> None:
+        if row is not None:
+            st.session_state[_EPISODE] = result.episodes[rows[row]].id
+
+    show_table(
         _frame(result, rows),
-        key=key,
-        hide_index=True,
-        row_height=_ROW_PX,
-        height="content" if len(rows) <= _ROWS_IN_SIGHT else _ROW_PX * (_ROWS_IN_SIGHT + 1) + 2,
-        column_config=_COLUMNS,
-        on_select=lambda: _pick_row(key, ids),
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [rows.index(chosen)]}} if chosen in rows else None,
+        _COLUMNS,
+        rows_in_sight=_ROWS_IN_SIGHT,
+        key=f"lab_ranks:{page}:{clicks}:{result.token}",  # a click in the chart replaces the choice
+        formats=dict.fromkeys(("before", "after", "change"), signed) | {"climbed": lambda places: signed(places, 0)},
+        marked=rows.index(chosen) if chosen in rows else None,
+        on_pick=pick,
     )
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -151,21 +116,14 @@ def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
             st.pagination(pages, default=first_page, key=pager)
 
 
-def _pick_row(key: str, ids: Sequence[str]) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    if rows and rows[0] < len(ids):
-        st.session_state[_EPISODE] = ids[rows[0]]
-
-
-def _frame(result: Rescored, rows: Sequence[int]) -> Styler:
-    """Keeps numbers as numbers, so that the browser sorts them; a Styler formats them."""
+def _frame(result: Rescored, rows: Sequence[int]) -> pd.DataFrame:
     episodes = [result.episodes[at] for at in rows]
     old, new = result.ranks_before[rows], result.ranks_after[rows]
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "open": [f"/episode?id={quote(episode.id, safe='')}" for episode in episodes],
             "policy": [policy_of(episode) for episode in episodes],
-            "world": [world_in_words(episode) for episode in episodes],
+            "world": [world_text(episode) for episode in episodes],
             "achievements": [episode.n_achievements for episode in episodes],
             "before": result.before.returns[rows],
             "after": result.after.returns[rows],
@@ -174,9 +132,6 @@ def _frame(result: Rescored, rows: Sequence[int]) -> Styler:
             "climbed": old - new,
         }
     )
-    style = table.style
-    style.format(dict.fromkeys(("before", "after", "change"), signed) | {"climbed": lambda places: signed(places, 0)})
-    return style
 
 
 def _as_table(result: Rescored) -> Table:
@@ -199,17 +154,13 @@ def _as_table(result: Rescored) -> Table:
     ]
 
 
-def _title(episode: EpisodeSummary) -> str:
-    n_achievements = plural(episode.n_achievements, "achievement")
-    return f"{episode_name(episode)} on {world_in_words(episode)}, {n_achievements}"
-
-
-def show_episode(result: Rescored, at: int, form: FormState) -> None:
+def show_episode(result: Rescored, at: int) -> None:
     """Shows the episode at this place of the scope: its change, and why."""
     episode = result.episodes[at]
     with st.container(border=True, key="lab-episode"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**The chosen episode**", width="content")
             st.page_link("pages/episode.py", label="Open it →", query_params={"id": episode.id}, width="content")
-        st.text(f"{_title(episode)}: {_change(result, at)}")
-        show_why(result, (at,), form, "episode")
+        returns = from_to(result.before.returns[at], result.after.returns[at])
+        st.text(f"{episode_title(episode)}: return {returns}, {change_text(result, at)}.")
+        show_why(result, (at,), "episode")

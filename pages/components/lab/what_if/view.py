@@ -28,7 +28,7 @@ from pages.components.lab.shared.link import (
     start_with_url,
     update_url,
 )
-from pages.components.lab.shared.scope import ONE, SCOPE, episodes_in, scope_in_words, scope_picker
+from pages.components.lab.shared.scope import ONE, SCOPE, episodes_in, scope_picker, scope_text
 from pages.components.lab.what_if.advantages import show_advantages
 from pages.components.lab.what_if.editor import Edited, editor
 from pages.components.lab.what_if.pairs import show_pairs
@@ -82,7 +82,7 @@ def _show_results(
         st.text(safe_text(str(error), 500))
         return
     st.caption(
-        f"Re-scored {number(chosen.columns.n_decisions)} decisions of {scope_in_words(chosen, stored)} in "
+        f"Re-scored {number(chosen.columns.n_decisions)} decisions of {scope_text(chosen, stored)} in "
         f"{result.took_ms:.1f} ms"
     )
     _show_figures(result, name)
@@ -90,15 +90,15 @@ def _show_results(
     if len(chosen.episodes) == 1:
         if len(stored.episodes) == 1:
             show_progress()
-        show_episode(result, 0, LAB)
+        show_episode(result, 0)
         return
     _show_summary(result, name)
     tabs = st.tabs((PAIRS, EPISODES, ADVANTAGES), key="lab_results", on_change="rerun", bind="query-params")
     for tab, show in zip(
         tabs,
         (
-            lambda: show_pairs(result, LAB),
-            lambda: show_rank_changes(result, name, _policies(stored), LAB),
+            lambda: show_pairs(result),
+            lambda: show_rank_changes(result, name, _policies(stored)),
             lambda: show_advantages(result),
         ),
         strict=True,

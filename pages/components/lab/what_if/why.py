@@ -10,11 +10,11 @@ from core.errors import CraftscopeError
 from core.text import plural
 from pages.components import charts
 from pages.components.charts.download import Download, Table, file_name
-from pages.components.lab.shared.lab_text import change_in_words, episode_name, from_to, id_of, policy_of
+from pages.components.lab.shared.lab_text import change_lines, episode_name, from_to, id_of, policy_of
+from pages.components.lab.shared.link import LAB
 from pages.components.lab.what_if.charts import PaidEpisode, largest_parts, paid_parts, part_label, part_totals
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.rewards.form import can_set_weight, cell_label, set_weight, weight_of
-from pages.components.shared.form_state import FormState
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, signed, words
 
@@ -24,8 +24,8 @@ _MAX_LINE_LENGTH = 200
 _MAX_EPISODE_DECISIONS = 20_000  # adding up the components takes 0.1 s for 4,000 decisions, at each edit
 
 
-def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str) -> None:
-    """Explains the changes of one episode, or of two side by side. form: its weights can be edited here."""
+def show_why(result: Rescored, places: Sequence[int], key: str) -> None:
+    """Explains the changes of one episode, or of two side by side, and lets the user edit the weights behind them."""
     if any(result.episodes[at].n_decisions > _MAX_EPISODE_DECISIONS for at in places):
         st.info(f"No details for episodes of more than {number(_MAX_EPISODE_DECISIONS)} decisions.")
         return
@@ -35,13 +35,13 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
         st.error("Cannot read the reward components.")
         st.text(safe_text(str(error), 500))
         return
-    alt = "; ".join(episode.title.replace("\n", ", ") for episode in paid)
+    alt = "; ".join(", ".join(episode.title) for episode in paid)
     download = Download(
         file_name("rewards-by-component", *(id_of(result.episodes[at]) for at in places)),
         lambda: _table(result, places, paid),
     )
     charts.show(paid_parts(paid, charts.theme()), key=f"lab-parts-{key}", alt=alt, download=download)
-    _offer_weights(result, paid, form)
+    _offer_weights(result, paid)
     st.markdown("**Decisions that change most**")
     if result.changes_nothing:
         st.caption("No changes: both sides pay the same.")
@@ -49,23 +49,26 @@ def show_why(result: Rescored, places: Sequence[int], form: FormState, key: str)
     for column, at in zip(st.columns(len(places), gap="medium"), places, strict=True):
         with column:
             if len(places) > 1:
-                st.text(f"{episode_name(result.episodes[at])}: {_change(result, at)}")
+                st.text(f"{episode_name(result.episodes[at])}: {change_text(result, at)}")
             _list_decisions(result, at)
 
 
 def _paid(result: Rescored, at: int) -> PaidEpisode:
     episode = result.episodes[at]
     returns = from_to(result.before.returns[at], result.after.returns[at])
-    title = f"{policy_of(episode)}\n{plural(episode.n_achievements, 'achievement')}\n{returns}"
+    title = (policy_of(episode), plural(episode.n_achievements, "achievement"), returns)
     return PaidEpisode(title, part_totals(result.parts_before(at)), part_totals(result.parts_after(at)))
 
 
-def _change(result: Rescored, at: int) -> str:
-    changed = result.n_changed(at)
-    return f"{signed(result.changes[at])} in {number(changed)} of {number(result.episodes[at].n_decisions)} decisions"
+def change_text(result: Rescored, at: int) -> str:
+    """Such as `−6.12 in 22 of 22 decisions`."""
+    changed, count = result.n_changed(at), result.episodes[at].n_decisions
+    if not changed:
+        return f"no change in {plural(count, 'decision')}"
+    return f"{signed(result.changes[at])} in {number(changed)} of {number(count)} decisions"
 
 
-def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormState) -> None:
+def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode]) -> None:
     """Shows number fields for the weights of the components that pay most."""
     keys = [
         (kind, name)
@@ -80,8 +83,8 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
             value = float(weight_of(result.config, kind, name))
             # The table holds the value. The field starts with it, and gets a new key when it changes, so that it never
             # shows an outdated value.
-            field = form.key(f"pays_{kind}_{name}_{form.get(_edits_of(kind, name), 0)}_{value!r}")
-            form.put(field_of(kind, name), field)
+            field = LAB.key(f"pays_{kind}_{name}_{LAB.get(_edits_of(kind, name), 0)}_{value!r}")
+            LAB.put(field_of(kind, name), field)
             column.number_input(
                 f"{words(name)}, {cell_label(kind)}",
                 value=value,
@@ -89,21 +92,21 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode], form: FormStat
                 step=0.01,
                 format="%g",
                 on_change=set_from_field,
-                args=(form, kind, name, field, value),
+                args=(kind, name, field, value),
             )
 
 
-def set_from_field(form: FormState, kind: str, name: str, field: str, initial: float) -> None:
+def set_from_field(kind: str, name: str, field: str, initial: float) -> None:
     """Writes the typed weight into the table.
 
     With the next edit, a browser may report the value of a replaced field once more. That must not undo the edit.
     """
     value = st.session_state.get(field)
-    if form.get(field_of(kind, name)) != field or value == initial:
+    if LAB.get(field_of(kind, name)) != field or value == initial:
         return
-    form.put(_edits_of(kind, name), form.get(_edits_of(kind, name), 0) + 1)
+    LAB.put(_edits_of(kind, name), LAB.get(_edits_of(kind, name), 0) + 1)
     if value is not None:
-        set_weight(form, kind, name, float(value))
+        set_weight(LAB, kind, name, float(value))
 
 
 def field_of(kind: str, name: str) -> str:
@@ -137,7 +140,7 @@ def _list_decisions(result: Rescored, at: int) -> None:
                 st.text(
                     from_to(float(result.before.rewards[first + index]), float(result.after.rewards[first + index]))
                 )
-            for line in change_in_words(before[index], after[index]):
+            for line in change_lines(before[index], after[index]):
                 st.caption(escape(one_line(line, _MAX_LINE_LENGTH)))
     more = result.n_changed(at) - len(places)
     if more > 0:
