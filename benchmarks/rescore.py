@@ -85,7 +85,7 @@ def measure(store: TraceStore, length: int) -> None:
     started = time.perf_counter()
     comparison = compare(stored.episodes, played, other.returns)
     taken = (time.perf_counter() - started) * 1000
-    print(f"compare two scorings:     {taken:.0f} ms ({comparison.n_pairs:,} pairs of the same world)")
+    print(f"compare two scorings:     {taken:.0f} ms ({comparison.swaps.n_pairs:,} pairs of the same world)")
     print_slow_path(stored)
 
 

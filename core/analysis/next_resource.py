@@ -1,11 +1,10 @@
-"""The potential "distance to the next resource": how near the player is to what it has to collect next.
+"""The potential "distance to the next resource": how near the character is to what it has to collect next.
 
-phi = -d, where d is the distance, in cells, from the player to the nearest cell of the resource that is needed next,
-counted along both axes (Manhattan) within the local view. Where no such cell is in view, d is the view's range, the
-distance to its farthest corner: half its width plus half its height, 7 in the usual view of 9 x 7. Walls, water and
-creatures in between do not count. Once nothing is needed any more, phi is 0.
+phi = -d, where d is the Manhattan distance, in cells, from the character to the nearest cell in view of the resource
+that is needed next. If no such cell is in view, d is the distance to the view's farthest corner: half its width plus
+half its height, 7 in the usual view of 9 x 7. Obstacles do not count. If nothing is needed any more, phi is 0.
 
-What is needed next is the first of these that is lacking:
+The first of these that is lacking is needed next:
 
 | resource | cells   | until                                                                                        |
 |----------|---------|----------------------------------------------------------------------------------------------|
@@ -16,8 +15,8 @@ What is needed next is the first of these that is lacking:
 | iron     | iron    | an iron pickaxe is held, or iron for one                                                     |
 | diamond  | diamond | a diamond is held                                                                            |
 
-Amounts are Crafter's own recipes. It reads the map, which reward strategies cannot: an ended episode can be
-compared with it, from the stored scenes, but a running one cannot be rewarded by it.
+Amounts are Crafter's own recipes. It reads the map, which reward strategies cannot, so it can be compared with a
+stored episode but cannot reward a running one.
 """
 
 from __future__ import annotations
@@ -27,19 +26,18 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.numbers import Floats
 from core.env.rules import MAKE, PLACE, SEMANTIC_IDS
 from core.errors import InvalidInput
 from core.facts import INVENTORY, UNLOCK
 from core.facts.columns import FactColumns
 from core.scenes import PackedScenes
 
-Floats = NDArray[np.float64]
-
 NAME: Final = "next_resource"
 LABEL: Final = "Distance to the next resource"
 DESCRIPTION: Final = (
     "Minus the distance, in cells along both axes, to the nearest cell in view of what is needed next: trees until "
-    "there is wood for table and pickaxe, then stone, coal, iron, diamond. Where none is in view, the view's range."
+    "there is wood for table and pickaxe, then stone, coal, iron, diamond. If none is in view, the view's range."
 )
 
 RESOURCES: Final = ("wood", "stone", "coal", "iron", "diamond")
@@ -50,21 +48,21 @@ _NOTHING: Final = len(RESOURCES)
 def around(columns: FactColumns, scenes: PackedScenes) -> tuple[Floats, Floats]:
     """phi before and after each decision of one episode: two float64 (N,).
 
-    columns: of that one episode. scenes: all of it, that of the reset first. Raises InvalidInput where there are fewer
-    scenes than steps.
+    columns: of that one episode. scenes: all of its scenes, that of the reset first. Raises InvalidInput if there are
+    fewer scenes than steps.
     """
     ends = columns.step_ends
     if len(ends) and int(ends.max()) >= len(scenes):
-        raise InvalidInput(f"The decisions took {int(ends.max())} steps and {len(scenes)} scenes are stored.")
-    frames = np.concatenate([[0], ends]) if len(ends) else np.zeros(1, np.int32)
+        raise InvalidInput(f"The decisions took {int(ends.max())} steps, but only {len(scenes)} scenes are stored.")
+    frames = np.concatenate([np.zeros(1, np.int32), ends])
     distances = _distances(scenes)
-    before = 0.0 - distances[needed_next(columns)[0], frames[:-1]]
-    after = 0.0 - distances[needed_next(columns)[1], frames[1:]]
-    return before, after
+    needed_before, needed_after = needed_next(columns)
+    # 0.0 - x and not -x, which would make the potential -0.0 at the resource.
+    return 0.0 - distances[needed_before, frames[:-1]], 0.0 - distances[needed_after, frames[1:]]
 
 
 def needed_next(columns: FactColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What is needed next before and after each decision: places in `RESOURCES`; its length where nothing is."""
+    """What is needed next before and after each decision: indices in `RESOURCES`; its length if nothing is."""
     return _lacking(columns, 0), _lacking(columns, 1)
 
 
@@ -94,7 +92,7 @@ def _lacking(columns: FactColumns, at: int) -> NDArray[np.int64]:
 
 
 def _distances(scenes: PackedScenes) -> Floats:
-    """How far the nearest cell of each resource is in each scene, and a last row of 0: float64 (resources + 1, n)."""
+    """The distance to the nearest cell of each resource in each scene, and a last row of 0: float64 (6, n)."""
     width, height = scenes.grid
     xs, ys = np.meshgrid(np.arange(width), np.arange(height), indexing="ij")  # cells are stored x-major
     away = (np.abs(xs - width // 2) + np.abs(ys - height // 2)).ravel()

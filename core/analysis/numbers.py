@@ -1,7 +1,7 @@
 """Which numbers count as equal: those that may differ by rounding only.
 
-Returns are sums of thousands of rewards, so two that are the same on paper differ by about 1e-12 of their size. What
-counts as equal depends on the numbers that are compared alone, never on the largest of all: one outlier hides nothing.
+Returns are sums of thousands of rewards, so two that are the same on paper differ by about 1e-12 of their size. Only
+the two numbers that are compared matter, never the largest of all: one outlier hides no difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROUNDING: Final = 1e-9
-"""Numbers closer than this share of the lower one's size, or of 1 where that is more, count as equal."""
+"""Numbers closer than this share of the lower one's size (at least of 1) count as equal."""
 
 
 def highest_equal(values: Floats) -> Floats:
@@ -28,7 +28,7 @@ def is_equal(one: Floats, other: Floats) -> NDArray[np.bool_]:
 
 
 def levels(values: Floats) -> NDArray[np.int64]:
-    """Whole numbers from 0 on in the order of (n,) finite values; what counts as equal has the same one: int64 (n,).
+    """The rank of each of (n,) finite values among the distinct ones, from 0 (lowest); equal values share it.
 
     A level holds its lowest value and all that count as equal to that one, so a row of small gaps makes many levels.
     """

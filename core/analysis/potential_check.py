@@ -1,8 +1,8 @@
-"""How far a shaping is from a potential's difference, decision by decision.
+"""How far a shaping is from the difference of a potential, decision by decision.
 
-A shaping F leaves the best policies as they are, in every world and for every reward, only where it is
+A shaping F leaves the best policies unchanged, in every world and for every reward, only if it is
 F = gamma x phi(after) - phi(before) for some potential phi: A. Y. Ng, D. Harada, S. Russell, "Policy invariance under
-reward transformations", ICML 1999. In episodes phi has to be 0 after the end, whatever ended them: M. Grzes, "Reward
+reward transformations", ICML 1999. phi has to be 0 after the end of an episode, whatever ended it: M. Grzes, "Reward
 shaping in episodic reinforcement learning", AAMAS 2017. Here a decision counts as one step of the process.
 """
 
@@ -18,19 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis import next_resource
-from core.errors import InvalidInput
+from core.analysis.numbers import ROUNDING, Floats
 from core.facts.columns import FactColumns
 from core.rewards.potentials import POTENTIALS
 from core.scenes import PackedScenes
 
-Floats = NDArray[np.float64]
-
-TOLERANCE: Final = 1e-9
-"""Deviations up to this share of the numbers that they come from, or of 1, are rounding."""
-
 
 class Reading(StrEnum):
-    """What a trainer does with the shaped reward, and so what of it is the shaping F."""
+    """How a trainer uses the shaped reward, which decides what the shaping F is."""
 
     ADDED = "added"  # to the environment's reward: F is the shaped reward
     INSTEAD = "instead"  # of the environment's reward: F is the shaped reward minus the environment's
@@ -42,7 +37,7 @@ class Reading(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PotentialChoice:
-    """A potential to pick. needs_scenes: it looks at the map."""
+    """A potential to choose from. needs_scenes: it reads the map."""
 
     name: str
     label: str
@@ -61,7 +56,7 @@ class PotentialCheck:
     """A shaping compared with scale x (gamma x phi(after) - phi(before)) over the n decisions of one episode.
 
     shaping, before, after: float64 (n,): F, and phi before and after each decision; `after` is 0 at the end.
-    ended: whether the last decision is the end; else the episode was cut off and phi stays what it was there.
+    ended: whether the last decision is the episode's end; else it was cut off, and phi keeps its last value.
     """
 
     shaping: Floats
@@ -78,34 +73,32 @@ class PotentialCheck:
 
     @cached_property
     def expected(self) -> Floats:
-        """What a shaping by this potential pays."""
+        """The shaping that this potential would pay."""
         return self.scale * self.difference
 
     @cached_property
     def deviation(self) -> Floats:
-        """F minus what is expected."""
         return self.shaping - self.expected
 
     @cached_property
     def violations(self) -> NDArray[np.int64]:
         """The decisions that deviate by more than rounding, in order."""
         size = abs(self.scale) * (np.abs(self.gamma * self.after) + np.abs(self.before)) + np.abs(self.shaping)
-        agrees = np.abs(self.deviation) <= TOLERANCE * np.maximum(1.0, size)
-        return np.flatnonzero(~agrees).astype(np.int64)
+        return np.flatnonzero(np.abs(self.deviation) > ROUNDING * np.maximum(1.0, size)).astype(np.int64)
 
     @property
     def largest(self) -> int | None:
-        """The decision that deviates most; None where none does."""
+        """The decision that deviates most; None if none does."""
         return self._largest_of(self.violations)
 
     @property
     def largest_is_end(self) -> bool:
-        """Whether the decision that deviates most is the end, where phi is 0."""
+        """Whether the decision that deviates most is the episode's end, after which phi is 0."""
         return self.ended and self.largest == len(self.shaping) - 1
 
     @property
     def largest_before_end(self) -> int | None:
-        """The one that deviates most of all but the last, which pays the whole potential back; None where none does."""
+        """The same without the last decision, which pays back the whole potential."""
         return self._largest_of(self.violations[self.violations < len(self.shaping) - 1])
 
     def _largest_of(self, decisions: NDArray[np.int64]) -> int | None:
@@ -113,28 +106,28 @@ class PotentialCheck:
 
     @property
     def total_deviation(self) -> float:
-        """The sum of all deviations, each by its size."""
+        """The sum of all absolute deviations."""
         return float(np.abs(self.deviation).sum())
 
     @property
     def discounted_shaping(self) -> float:
-        """What the shaping added to the return that a trainer with this gamma sees."""
+        """What the shaping adds to the return of a trainer with this gamma."""
         return self._discounted(self.shaping)
 
     @property
     def discounted_expected(self) -> float:
-        """What a shaping by this potential adds to it: -scale x phi(start), whatever the policy does, once it ended."""
+        """What this potential would add to it: -scale x phi(start) in an ended episode, whatever the policy does."""
         return self._discounted(self.expected)
 
     @property
     def best_scale(self) -> float | None:
-        """The scale with the least sum of squared deviations; None where the potential's difference is always 0."""
+        """The scale with the smallest sum of squared deviations; None if the potential never changes."""
         power = float(self.difference @ self.difference)
         return float(self.shaping @ self.difference) / power if power > 0 else None
 
     @property
     def explained(self) -> float:
-        """How much of the shaping's sum of squares is gone at the best scale, 0 to 1; 1 where there is no shaping."""
+        """The share of the shaping's sum of squares that the best scale explains, 0 to 1; 1 without any shaping."""
         power = float(self.shaping @ self.shaping)
         if power == 0:
             return 1.0
@@ -148,12 +141,11 @@ class PotentialCheck:
 def potential_around(name: str, columns: FactColumns, scenes: PackedScenes | None = None) -> tuple[Floats, Floats]:
     """phi before and after each decision of one episode: two float64 (N,).
 
-    scenes: all of it, for a potential that needs them. Raises InvalidInput where scenes are needed and missing.
+    scenes: all scenes of the episode, if `CHOICES[name].needs_scenes`. Raises InvalidInput if some are missing.
     """
     if name in POTENTIALS:
         return POTENTIALS[name].around(columns)
-    if scenes is None:
-        raise InvalidInput(f'The potential "{name}" needs the episode\'s stored scenes.')
+    assert scenes is not None
     return next_resource.around(columns, scenes)
 
 
@@ -167,10 +159,9 @@ def check(
 ) -> PotentialCheck:
     """Compare a shaping with a potential.
 
-    shaping: (n,), see `Reading.shaping`. around: phi before and after, see `potential_around`. is_end: (n,), see
-    `FactColumns.is_end`.
+    shaping: float64 (n,), see `Reading.shaping`. around: phi before and after, see `potential_around`. is_end: (n,),
+    see `FactColumns.is_end`.
     """
     before, after = around
-    ends = np.asarray(is_end, np.bool_)
-    ended = bool(len(ends) and ends[-1])
-    return PotentialCheck(np.asarray(shaping, np.float64), before, np.where(ends, 0.0, after), gamma, scale, ended)
+    ended = bool(len(is_end) and is_end[-1])
+    return PotentialCheck(shaping, before, np.where(is_end, 0.0, after), gamma, scale, ended)

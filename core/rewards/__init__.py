@@ -1,8 +1,8 @@
-"""Reward shaping: what a decision earns, in parts.
+"""Reward shaping: what a decision earns, by component.
 
 `RewardShaper` scores the decisions of one episode; `checked` validates a configuration; `to_document` and
-`from_document` write and read the JSON that trainers take, `to_changes` its short form. A strategy is one class in one
-file, listed in `registry.py`.
+`from_document` write and read the JSON that trainers use, `to_changes` writes its short form. A strategy is one class
+in a file of its own, listed in `registry.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a reward strategy is."""
+"""The base class of reward strategies."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:  # it brings scipy, which no worker needs
 Params = TypeVar("Params")
 
 VERSION_PARAM: Final = "strategy_version"
-"""The entry of `RewardConfig.params` that names a strategy's version, from 2 on. It counts in the hash."""
+"""The entry of `RewardConfig.params` with the strategy's version, from version 2 on. It is part of the hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoParams:
-    """For strategies that need nothing beyond `RewardConfig`'s own fields."""
+    """For strategies without parameters of their own."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One decision as strategies see it: the facts before and after, which can be read and not changed.
+    """One decision as strategies see it: the facts before and after, read-only.
 
     env_reward: what the environment paid for its steps. is_end: the world is over after it, or a limit was reached.
     """
@@ -44,20 +44,20 @@ class Change:
 
     @cached_property
     def unlocked(self) -> tuple[str, ...]:
-        """Achievements false (or absent) before and true after, in the order of `after`."""
+        """Achievements that are false or absent before and true after, in the order of `after`."""
         had = self.before.achievements
         return tuple(name for name, has in self.after.achievements.items() if has and not had.get(name, False))
 
 
 class Strategy(ABC, Generic[Params]):
-    """Turns a decision into components. It keeps nothing between decisions; the shaper counts credits.
+    """Turns a decision into reward components. It has no state; `RewardShaper` counts credits.
 
-    name, aliases: in lower case, and of no other strategy.
-    version: 1, and raised whenever the same configuration and facts would earn something else.
-    uses_tables: whether weights, limits and resource tables play a part; forms show them then.
+    name, aliases: lower case, unique among all strategies.
+    version: starts at 1; raise it whenever the same configuration and facts would earn something else.
+    uses_tables: whether it uses weights, limits and resource tables, so that forms show them.
     is_potential_based: whether it pays the environment's reward (times a weight) plus gamma x phi(after) - phi(before)
-    with phi = 0 after the end, for some phi of the state. Such shaping leaves the best policies as they are, so the
-    audit does not call it farming.
+    with phi = 0 after the end, for some phi of the state. Such shaping does not change the best policies, so the audit
+    does not call it farming.
     params_type: a frozen dataclass whose fields come from `core.params`; built from `RewardConfig.params`.
     """
 
@@ -76,27 +76,27 @@ class Strategy(ABC, Generic[Params]):
 
     @abstractmethod
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
-        """What `change` earns. `credits` says how often each unlock was paid before in this episode; every component
-        of kind `achievement` that comes out counts as one more."""
+        """What `change` earns. credits: how often each unlock was paid before in this episode; each component of kind
+        `achievement` that is yielded counts as one more."""
 
     def values(self, columns: FactColumns) -> NDArray[np.float64] | None:
-        """The sum of the components of every decision at once, float64 (N,); None where only `components` knows.
+        """The sum of the components of each decision, for many decisions at once: float64 (N,).
 
-        Has to equal what `components` gives, within 1e-9 of the size of its parts. Without it, re-scoring goes
-        decision by decision, some hundred times slower.
+        It must equal what `components` yields, within 1e-9 of the size of its parts. None, the default: re-scoring goes
+        decision by decision, about a hundred times slower.
         """
         return None
 
 
 @contextmanager
 def strategy_errors(what: str) -> Generator[None]:
-    """The one boundary to strategies, which anyone may write: whatever they raise becomes an InvalidReward.
+    """The boundary to strategies, which users may write: whatever they raise becomes an InvalidReward.
 
     what: which strategy failed and where. SystemExit is caught too: it would end the worker process.
     """
     try:
         yield
-    except InvalidConfig:  # has its sentence already
+    except InvalidConfig:  # already a sentence for users
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code
         raise InvalidReward(f"{what}: {type(error).__name__}: {cut(visible(str(error)), 300)}") from error

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -20,26 +19,25 @@ ACTIVE_MODE: Final = "decision_stepwise"
 
 _WEIGHT: Final = Number(-1e9, 1e9)
 _LIMIT: Final = Integer(-(10**9), 10**9)
-_CREDITS: Final = Integer(0, 10**9)
 
 
 def checked(
     config: RewardConfig, *, achievements: Collection[str] | None = None, items: Collection[str] | None = None
 ) -> RewardConfig:
-    """`config` with canonical names and plain numbers; two that mean the same come out equal.
+    """`config` with canonical names and plain numbers; two that mean the same become equal.
 
-    Names are trimmed and case-folded, an alias becomes its strategy's name, a strategy's parameters are filled up
-    with their defaults. `achievements` and `items` are the environment's names; where they are given, names in
-    weights, limits and tables have to be among them (the default tables' own names are accepted in the tables).
-    A mode other than `decision_stepwise` is accepted and means inactive. A lambda of None, 0 or 1 pays the same and is
-    kept as it was given, because pages and trainers show it; these three have three hashes.
+    Names are trimmed and case-folded, an alias becomes its strategy's name, and missing parameters get their defaults.
+    achievements, items: the environment's names; if given, names in weights, limits and tables must be among them (the
+    tables may also contain the names of the default tables). A mode other than `decision_stepwise` means inactive.
+    A lambda of None, 0 or 1 pays the same but is not changed, because pages and trainers show it; the three have three
+    hashes.
 
     Raises InvalidReward, which names the entry and what is allowed.
     """
     strategy = find_strategy(config.strategy)
     counted = None if achievements is None else [*achievements, *data.achievement_count_weights()]
     held = None if items is None else [*items, *data.inventory_weights()]
-    with _invalid_reward():
+    try:
         return RewardConfig(
             strategy=strategy.name,
             indicator_lambda=None if config.indicator_lambda is None else _weight(config, "indicator_lambda"),
@@ -54,19 +52,12 @@ def checked(
             default_achievement_count_weight=_weight(config, "default_achievement_count_weight"),
             params=_plain_params(strategy, config.params),
         )
-
-
-def checked_credits(counts: Mapping[str, int]) -> dict[str, int]:
-    """How often each unlock was paid, under canonical names. Raises InvalidReward."""
-    with _invalid_reward():
-        return {
-            name: read_value(count, _CREDITS, f'credit_counts["{name}"]')
-            for name, count in read_table(counts, "credit_counts").items()
-        }
+    except InvalidConfig as error:
+        raise InvalidReward(str(error)) from error
 
 
 def build_params(strategy: type[Strategy[Any]], given: object) -> Any:
-    """The strategy's parameter record, with defaults. Raises InvalidConfig."""
+    """The strategy's `params_type`, missing values at their defaults. Raises InvalidConfig."""
     values = read_table(given, "params")
     version = values.pop(VERSION_PARAM, 1)
     if Integer(1, strategy.version).read(version) is None:
@@ -78,17 +69,9 @@ def build_params(strategy: type[Strategy[Any]], given: object) -> Any:
         return read_params(strategy.params_type, values, f'strategy "{strategy.name}"')
 
 
-@contextmanager
-def _invalid_reward() -> Generator[None]:
-    try:
-        yield
-    except InvalidConfig as error:
-        raise InvalidReward(str(error)) from error
-
-
 def _plain_params(strategy: type[Strategy[Any]], given: object) -> dict[str, Any]:
     params = asdict(build_params(strategy, given))
-    # The first version adds nothing, so that the hashes of configurations stored before there were versions stay true.
+    # Version 1 adds nothing: configurations that were stored before there were versions must keep their hashes.
     return params | ({VERSION_PARAM: strategy.version} if strategy.version > 1 else {})
 
 
@@ -115,7 +98,7 @@ def _flag(given: object) -> bool:
 
 def _mode(given: object) -> str:
     mode = read_name(given, "mode")
-    # Any other mode pays nothing, so a misspelt one must not pass.
+    # Any other mode pays nothing, so a misspelt one must not be accepted.
     if mode != ACTIVE_MODE and difflib.get_close_matches(mode, [ACTIVE_MODE], cutoff=0.85):
         raise InvalidConfig(f'The mode is "{mode}"; did you mean "{ACTIVE_MODE}"? Any other mode pays nothing.')
     return mode

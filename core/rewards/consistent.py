@@ -16,19 +16,17 @@ if TYPE_CHECKING:  # it brings scipy, which no worker needs
 
 
 class Consistent(Strategy[NoParams]):
-    """Pays 1.0 where at least one achievement was unlocked, however many there were, else nothing."""
+    """Pays 1.0 if at least one achievement was unlocked, however many, else nothing."""
 
     name = "consistent"
     version = 1
     aliases = ("simple", "consistent_stepwise", "decision_consistent")
     label = "Consistent"
-    description = "1.0 for a decision that unlocks at least one achievement, else 0. Weights and limits play no part."
+    description = "1.0 for a decision that unlocks at least one achievement, else 0. Weights and limits do not count."
 
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
-        """One `indicator` component, or none."""
         if change.unlocked:
             yield RewardComponent("indicator", "any_achievement", delta=1, weight=1.0, value=1.0)
 
     def values(self, columns: FactColumns) -> NDArray[np.float64]:
-        """1.0 wherever something was unlocked."""
         return np.minimum(columns.unlocks, 1.0)

@@ -1,4 +1,4 @@
-"""A reward configuration as the JSON that a trainer takes, and back."""
+"""Writes and reads reward configurations as the JSON that trainers use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.types import RewardConfig
 FORMAT: Final = "craftscope.step_rewards"
 VERSION: Final = 1
 MAX_CHARACTERS: Final = 1_000_000
-"""Of a configuration as JSON. The default takes two thousand."""
+"""Of a configuration as JSON. The default configuration has about two thousand."""
 
 _TABLES: Final = ("weights", "k_limits", "inventory_weights", "achievement_count_weights", "params")
 _BODY: Final = "step_rewards"
@@ -32,9 +32,9 @@ _KEYS: Final = (
 def to_document(config: RewardConfig) -> str:
     """The checked configuration as indented JSON. Raises InvalidReward.
 
-    ``{"format": "craftscope.step_rewards", "version": 1, "config_hash": "...", "step_rewards": {...}}``: what stands in
-    `step_rewards` has the names that trainers know (`enabled`, `mode`, `strategy`, `indicator_lambda`, `step_beta`,
-    `weights`, `k_limits`) and, beside them, the tables that were fixed in the program once.
+    ``{"format": "craftscope.step_rewards", "version": 1, "config_hash": "...", "step_rewards": {...}}``: `step_rewards`
+    has the names that trainers know (`enabled`, `mode`, `strategy`, `indicator_lambda`, `step_beta`, `weights`,
+    `k_limits`) and our additional tables and parameters.
     """
     config = checked(config)
     values = asdict(config)
@@ -48,9 +48,9 @@ def to_document(config: RewardConfig) -> str:
 
 
 def to_changes(config: RewardConfig) -> str:
-    """What differs from the defaults, as JSON in one line that `from_document` reads: short enough for a URL.
+    """What differs from the defaults, as one line of JSON that `from_document` reads: short enough for most URLs.
 
-    The tables that differ are whole. Raises InvalidReward.
+    A table that differs is written as a whole. Raises InvalidReward.
     """
     values, defaults = asdict(checked(config)), asdict(RewardConfig())
     changed = {key: values[key] for key in _KEYS if key == "strategy" or values[key] != defaults[key]}
@@ -60,11 +60,10 @@ def to_changes(config: RewardConfig) -> str:
 def from_document(
     text: str, *, achievements: Collection[str] | None = None, items: Collection[str] | None = None
 ) -> RewardConfig:
-    """The checked configuration of such a JSON text, or of one that is only what stands in its `step_rewards`.
+    """The checked configuration of such a JSON text, or of its `step_rewards` object alone.
 
-    Keys that are left out have their defaults, and so have tables that are null: trainers write both. `config_hash` is
-    not compared, because a file may be edited by hand. achievements, items: the environment's names; see `checked`.
-    Raises InvalidReward for anything else.
+    Missing keys and tables that are null have their defaults: trainers write both. `config_hash` is not compared,
+    because files may be edited by hand. achievements, items: see `checked`. Raises InvalidReward for anything else.
     """
     document = _parsed(text)
     where = "The configuration"

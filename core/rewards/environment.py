@@ -1,4 +1,4 @@
-"""What the environment pays, and nothing else."""
+"""The environment's own reward, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,25 +16,20 @@ if TYPE_CHECKING:  # it brings scipy, which no worker needs
 
 
 class EnvironmentOnly(Strategy[NoParams]):
-    """Hands the environment's reward through: 1.0 for a step that unlocks something, 0.1 for each point of health.
-
-    The unshaped reward to compare others with; times lambda, so its scale can be theirs.
-    """
+    """Pays the environment's reward times lambda: the unshaped reward to compare others with."""
 
     name = "environment"
     version = 1
     aliases = ("environment_only", "env", "env_only")
     label = "Environment only"
     description = (
-        "The environment's own reward of the decision's steps: 1.0 for a step that unlocks something, and a tenth of "
-        "every point of health that is won or lost. Weights and limits play no part."
+        "The environment's own reward for the decision's steps: 1.0 for a step that unlocks something, and 0.1 for "
+        "each point of health gained or lost. Weights and limits do not count."
     )
 
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
-        """One `environment` component, or none where it paid nothing."""
         if change.env_reward:
             yield RewardComponent("environment", "env_reward", change.env_reward, 1.0, change.env_reward)
 
     def values(self, columns: FactColumns) -> NDArray[np.float64]:
-        """The environment's rewards as they were stored."""
         return columns.env_rewards

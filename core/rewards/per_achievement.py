@@ -1,4 +1,4 @@
-"""Pay for each unlock by its weight, and for everything that rises."""
+"""Pays each unlock by its weight, and every increase in the inventory and the achievement counts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ DEFAULT_LIMIT = 1
 
 
 class PerAchievement(Strategy[NoParams]):
-    """Pays unlocks by weight, up to a limit an episode, plus the resource reward. Falls earn nothing.
+    """Pays unlocks by weight, up to a limit per episode, plus the resource reward. Decreases earn nothing.
 
-    Kept as trainers know it, with what can be exploited in it: a vital that refills is a rise like any other, counts
-    go on rising, and one unlock is paid as an unlock, as a count and as an inventory entry.
+    Trainers depend on it as it is, although it can be exploited: a vital that refills is an increase like any other,
+    counts rise without end, and one unlock is paid as an unlock, as a count and as an inventory entry.
     """
 
     name = "per_achievement"
@@ -31,11 +31,9 @@ class PerAchievement(Strategy[NoParams]):
     aliases = ("per-achievement", "perachievement", "achievement_weighted", "complex")
     label = "Per achievement"
     description = (
-        "Each unlock pays its weight (1.0 where none is given), at most as often an episode as its limit allows "
-        "(once where none is given, 0 or less for no limit). Inventory entries and achievement counts that rise pay "
-        "their rise times their weight."
+        "Each unlock pays its weight (default 1.0), at most as many times per episode as its limit (default 1; 0 or "
+        "less: no limit). Each increase of an inventory entry or achievement count pays the increase times its weight."
     )
-
     uses_tables = True
 
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
@@ -54,14 +52,13 @@ class PerAchievement(Strategy[NoParams]):
         )
 
     def values(self, columns: FactColumns) -> NDArray[np.float64]:
-        """Everything that rose, each with its weight."""
         return columns.weighed(self._weight)
 
     def _weight(self, feature: Feature) -> float:
         config, name = self.config, feature.name
         if feature.kind == UNLOCK:
             limit = config.k_limits.get(name, DEFAULT_LIMIT)
-            # All unlocks before it were credited too, as far as the limit went: the rank says how many.
+            # The rank is the number of earlier unlocks of this achievement; all were credited up to the limit.
             return 0.0 if 0 < limit <= feature.rank else config.weights.get(name, DEFAULT_WEIGHT)
         if feature.kind == INVENTORY:
             return config.inventory_weights.get(name, config.default_inventory_weight)

@@ -1,4 +1,4 @@
-"""The environment's reward with a potential's difference added, which leaves the best policies as they are."""
+"""The environment's reward plus the difference of a potential, which does not change the best policies."""
 
 from __future__ import annotations
 
@@ -20,20 +20,18 @@ if TYPE_CHECKING:  # it brings scipy, which no worker needs
 
 @dataclass(frozen=True, slots=True)
 class PotentialParams:
-    """What the potential is, and how it is weighed against the environment."""
-
     potential: str = choice(
         "achievements",
         label="Potential",
-        description="What says how good a state is.",
+        description="How good a state is, as a number.",
         names=tuple(POTENTIALS),
     )
     gamma: float = number(0.99, label="Gamma", description="The trainer's discount.", low=0.0, high=1.0)
-    scale: float = number(1.0, label="Scale", description="The potential is multiplied by it.", low=-1e6, high=1e6)
+    scale: float = number(1.0, label="Scale", description="Multiplies the potential.", low=-1e6, high=1e6)
     env_weight: float = number(
         1.0,
         label="Environment weight",
-        description="The environment's reward is multiplied by it; 0 leaves the shaping alone.",
+        description="Multiplies the environment's reward; 0 pays the shaping alone.",
         low=-1e6,
         high=1e6,
     )
@@ -42,8 +40,8 @@ class PotentialParams:
 class PotentialBased(Strategy[PotentialParams]):
     """Pays the environment's reward plus scale x (gamma x phi(after) - phi(before)), with phi = 0 after the end.
 
-    Such shaping changes no optimal policy: A. Y. Ng, D. Harada, S. Russell, "Policy invariance under reward
-    transformations", ICML 1999; that phi has to be 0 at the end of an episode, whatever ended it: M. Grzes, "Reward
+    Such shaping does not change which policies are optimal: A. Y. Ng, D. Harada, S. Russell, "Policy invariance under
+    reward transformations", ICML 1999. phi has to be 0 at the end of an episode, whatever ended it: M. Grzes, "Reward
     shaping in episodic reinforcement learning", AAMAS 2017. A decision counts as one step of the process.
     """
 
@@ -59,7 +57,6 @@ class PotentialBased(Strategy[PotentialParams]):
     params_type = PotentialParams
 
     def components(self, change: Change, credits: Mapping[str, int]) -> Iterator[RewardComponent]:
-        """An `environment` and a `potential` component, each where it is not 0."""
         params = self.params
         if change.env_reward and params.env_weight:
             value = params.env_weight * change.env_reward
@@ -71,7 +68,6 @@ class PotentialBased(Strategy[PotentialParams]):
             yield RewardComponent("potential", params.potential, difference, params.scale, value)
 
     def values(self, columns: FactColumns) -> NDArray[np.float64]:
-        """The same from columns."""
         before, after = POTENTIALS[self.params.potential].around(columns)
         difference = self.params.gamma * np.where(columns.is_end, 0.0, after) - before
         return self.params.env_weight * columns.env_rewards + self.params.scale * difference

@@ -1,7 +1,7 @@
 """Potentials: how good a state is, as one number, for potential-based shaping.
 
-A potential over the facts alone can shape rewards in a running episode; one over the map (`next_resource`) can only be
-compared with an ended episode.
+These read only the facts, so they can reward a running episode. One that reads the map is in
+`core/analysis/next_resource.py`; it can only be compared with stored episodes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 
 _TIERS = ("wood", "stone", "iron")
 _VITALS = ("health", "food", "drink", "energy")
-_MOST_OF_A_VITAL = 9
+_MAX_VITAL = 9
 
 
 class Potential(ABC):
-    """phi: a number for each state, higher where the state is better."""
+    """phi: a number for each state, higher for better states."""
 
     name: ClassVar[str]
     label: ClassVar[str]
@@ -50,14 +50,14 @@ class AchievementsReached(Potential):
         return float(sum(map(bool, facts.achievements.values())))
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
-        """The same from columns, where an achievement that is lost counts on: Crafter never takes one away."""
+        """As `of`, but a lost achievement would still count: Crafter never takes one away."""
         return columns.achieved()
 
 
 class ToolTier(Potential):
     name = "tool_tier"
     label = "Tool tier"
-    description = "Best pickaxe plus best sword that are held: wood 1, stone 2, iron 3 each, so 0 to 6."
+    description = "Best pickaxe plus best sword in the inventory: wood 1, stone 2, iron 3 each, so 0 to 6."
 
     def of(self, facts: StateFacts) -> float:
         return float(
@@ -81,14 +81,14 @@ class ToolTier(Potential):
 class Vitals(Potential):
     name = "vitals"
     label = "Vitals"
-    description = "Health, food, drink and energy together, as a share of all that they can be: 0 to 1."
+    description = "Health, food, drink and energy together, as a share of their maximum: 0 to 1."
 
     def of(self, facts: StateFacts) -> float:
-        return sum(facts.inventory.get(name, 0) for name in _VITALS) / (_MOST_OF_A_VITAL * len(_VITALS))
+        return sum(facts.inventory.get(name, 0) for name in _VITALS) / (_MAX_VITAL * len(_VITALS))
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
         held = [columns.levels(INVENTORY, name) for name in _VITALS]
-        most = _MOST_OF_A_VITAL * len(_VITALS)
+        most = _MAX_VITAL * len(_VITALS)
         before, after = (np.sum([level[at] for level in held], axis=0) / most for at in (0, 1))
         return before, after
 

@@ -1,4 +1,4 @@
-"""The strategies there are. A new one: a class in a file of its own, and its name in the tuple below."""
+"""All reward strategies. To add one, write a class in a file of its own and add it to the tuple below."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ STRATEGIES: dict[str, type[Strategy[Any]]] = {
 
 
 def find_strategy(name: object) -> type[Strategy[Any]]:
-    """The strategy of that name or alias, without regard to case and outer spaces.
+    """The strategy of that name or alias, ignoring case and outer spaces.
 
-    Raises InvalidReward, with all names that are accepted, where there is none.
+    Raises InvalidReward, which lists all accepted names, for an unknown name.
     """
     by_name = {known: strategy for strategy in STRATEGIES.values() for known in (strategy.name, *strategy.aliases)}
     wanted = name.strip().casefold() if isinstance(name, str) else ""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.rewards.base import Change, Strategy, strategy_errors
-from core.rewards.config import build_params, checked, checked_credits
+from core.rewards.config import build_params, checked
 from core.rewards.registry import find_strategy
 from core.types import RewardBreakdown, RewardComponent, RewardConfig, StateFacts
 
@@ -25,8 +25,8 @@ _PLAIN: Final = (int, float)
 class RewardShaper:
     """Scores decisions under one configuration and counts how often each unlock was paid.
 
-    One shaper belongs to one episode: a new world starts with a new one. `credit_counts` continues an episode that
-    was scored before; it is copied. Raises InvalidReward for an invalid configuration or count.
+    Each episode needs a new one. credit_counts: of the decisions of this episode that were scored before, by canonical
+    name; it is copied. Raises InvalidReward for an invalid configuration.
     """
 
     def __init__(self, config: RewardConfig, credit_counts: Mapping[str, int] | None = None) -> None:
@@ -35,17 +35,17 @@ class RewardShaper:
         with strategy_errors(f'The strategy "{strategy.name}" cannot be created'):
             self._strategy: Strategy[Any] = strategy(self.config, build_params(strategy, self.config.params))
         self._n_scored = 0
-        self._credits = checked_credits(credit_counts or {})
+        self._credits = dict(credit_counts or {})
 
     @property
     def credit_counts(self) -> dict[str, int]:
-        """Achievement name -> how often its unlock was paid in this episode (a copy)."""
+        """Achievement -> how often its unlock was paid in this episode (a copy)."""
         return dict(self._credits)
 
     def base_values(self, columns: FactColumns) -> NDArray[np.float64] | None:
-        """What every decision of many whole episodes earns before lambda, float64 (N,), with fresh credit counts.
+        """What each decision of many whole episodes earns before lambda, float64 (N,), with fresh credit counts.
 
-        None where the strategy scores only decision by decision. Raises InvalidReward where it fails.
+        None if the strategy scores only decision by decision. Raises InvalidReward if it fails.
         """
         n = columns.n_decisions
         if not self.config.is_active:
@@ -61,9 +61,8 @@ class RewardShaper:
     ) -> RewardBreakdown:
         """What the decision that led from `before` to `after` earned. Counts the unlocks that it credits.
 
-        env_reward: what the environment paid for its steps; is_end: the world is over after it, or a limit was
-        reached. A configuration that is disabled or of another mode gives an empty breakdown that pays 0.
-        Raises InvalidReward, with the strategy and the decision, where the strategy fails.
+        env_reward, is_end: as in `Change`. An inactive configuration gives an empty breakdown that pays 0.
+        Raises InvalidReward, which names the strategy and the decision, if the strategy fails.
         """
         empty = RewardBreakdown(self.config.strategy, self.config.effective_lambda)
         if not self.config.is_active:
@@ -84,14 +83,14 @@ class RewardShaper:
 
 
 def _plain(part: RewardComponent) -> RewardComponent:
-    """The component with Python's numbers: numpy's cannot be stored as JSON."""
+    """The component with Python numbers: numpy's cannot be stored as JSON."""
     if type(part.delta) in _PLAIN and type(part.weight) in _PLAIN and type(part.value) in _PLAIN:
         return part
     return replace(part, delta=float(part.delta), weight=float(part.weight), value=float(part.value))
 
 
 def _read_only(facts: StateFacts) -> StateFacts:
-    """A view: what strategies are given is recorded afterwards, and must not change under them."""
+    """A view for strategies: the facts are recorded afterwards, and must not be changed by them."""
     return StateFacts(
         cast(dict[str, bool], MappingProxyType(facts.achievements)),
         cast(dict[str, int], MappingProxyType(facts.inventory)),

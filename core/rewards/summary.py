@@ -1,4 +1,4 @@
-"""What an episode earned, summed up for trainers: the step-reward summary and the rollout's metrics."""
+"""Sums of an episode's step rewards and metrics of a rollout, as trainers expect them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from core.types import Decision, Episode, RewardConfig
 
 @dataclass(frozen=True, slots=True)
 class RewardSummary:
-    """The step rewards of one episode, with the configuration that they were made by.
+    """The step rewards of one episode, with their configuration.
 
-    indicator_sum: decisions that earned something positive or unlocked something.
-    reward_sum: the shaped return. resource_reward: its inventory and achievement-count part, before lambda.
-    new_achievements_total: unlocks, counted per decision.
-    unique_achievements: in order of their unlock. final_achievements: true in the last state, in Crafter's order.
+    indicator_sum: the number of decisions with a positive reward or an unlock. reward_sum: the shaped return.
+    resource_reward: its inventory and achievement-count part, before lambda. new_achievements_total: unlocks, counted
+    per decision. unique_achievements: in the order of their unlocks. final_achievements: true in the last state, in
+    Crafter's order.
     """
 
     indicator_sum: int
@@ -37,9 +37,9 @@ class RewardSummary:
 
 @dataclass(frozen=True, slots=True)
 class RolloutMetrics:
-    """Numbers of the episodes of one rollout. Returns are the environment's, as floats.
+    """Metrics over the episodes of one rollout. Returns are the environment's.
 
-    mean_return is None without an episode. outcome_score and events_score come from rubric judges: None until judged.
+    mean_return: None without an episode. outcome_score, events_score: from rubrics; None until judged.
     """
 
     episode_returns: tuple[float, ...]
@@ -51,7 +51,6 @@ class RolloutMetrics:
 
 
 def reward_summary(config: RewardConfig, decisions: Sequence[Decision]) -> RewardSummary:
-    """Sum up the decisions of one episode."""
     unique = tuple(name for decision in decisions for name in decision.unique_unlocked)
     final = decisions[-1].after.achievements if decisions else {}
     return RewardSummary(
@@ -72,7 +71,6 @@ def reward_summary(config: RewardConfig, decisions: Sequence[Decision]) -> Rewar
 
 
 def rollout_metrics(episodes: Sequence[Episode]) -> RolloutMetrics:
-    """Metrics over the worlds of one rollout."""
     returns = tuple(episode.env_return for episode in episodes)
     return RolloutMetrics(
         episode_returns=returns,

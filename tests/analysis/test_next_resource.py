@@ -1,4 +1,4 @@
-"""The distance to the next resource: what is needed, how far the nearest of it in view is, and what is out of view."""
+"""The distance to the next resource: which resource is needed, and how far its nearest cell in view is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.analysis.next_resource import RESOURCES, around, needed_next
-from core.env.rules import MAKE, PLACE, SEMANTIC_IDS
+from core.env.rules import PLACE, SEMANTIC_IDS
 from core.errors import InvalidInput
 from core.facts import FactsWriter
 from core.facts.columns import FactColumns
@@ -37,7 +37,7 @@ def needed(state: StateFacts) -> str:
 
 
 def scene(step: int, **cells: tuple[int, int]) -> Scene:
-    """Grass, and each named material at (dx, dy) from the player."""
+    """Grass, and each named material at (dx, dy) from the character."""
     materials = np.full(GRID, SEMANTIC_IDS["grass"])
     for name, (dx, dy) in cells.items():
         materials[GRID[0] // 2 + dx, GRID[1] // 2 + dy] = SEMANTIC_IDS[name]
@@ -63,16 +63,11 @@ def scene(step: int, **cells: tuple[int, int]) -> Scene:
         (facts(("table", "furnace"), iron_pickaxe=1, diamond=1), "nothing"),
     ],
 )
-def test_the_first_that_is_lacking_is_needed(state: StateFacts, resource: str):
+def test_the_first_resource_that_is_lacking_is_needed(state: StateFacts, resource: str):
     assert needed(state) == resource
 
 
-def test_the_recipes_are_the_ones_that_the_ladder_speaks_of():
-    assert MAKE["wood_pickaxe"].uses == {"wood": 1}
-    assert MAKE["iron_pickaxe"].uses == {"wood": 1, "coal": 1, "iron": 1}
-
-
-def test_phi_is_minus_the_way_to_the_nearest_cell_in_view():
+def test_phi_is_minus_the_distance_to_the_nearest_cell_in_view():
     scenes = [scene(0, tree=(3, -2)), scene(1, tree=(0, 1)), scene(2, stone=(1, 0)), scene(3, stone=(-4, 2))]
     states = [facts(), facts(), facts(), facts(("table",), wood_pickaxe=1)]
     before, after = around(columns_of(states), read_packed(pack_scenes(scenes)))
@@ -80,13 +75,13 @@ def test_phi_is_minus_the_way_to_the_nearest_cell_in_view():
     assert after.tolist() == [-1.0, -7.0, -6.0]
 
 
-def test_nothing_needed_is_0():
+def test_phi_is_0_if_nothing_is_needed():
     done = facts(("table", "furnace"), iron_pickaxe=1, diamond=1)
     after = around(columns_of([facts(), done]), read_packed(pack_scenes([scene(0), scene(1)])))[1]
     assert after.tolist() == [0.0]
 
 
-def test_a_decision_of_several_steps_is_seen_at_its_ends_and_one_without_a_step_stays():
+def test_a_decision_of_several_steps_is_compared_at_its_ends_and_one_without_steps_does_not_change():
     writer = FactsWriter()
     writer.add(facts(), facts(), (), step_end=2)
     writer.add(facts(), facts(), (), step_end=2)
@@ -95,11 +90,11 @@ def test_a_decision_of_several_steps_is_seen_at_its_ends_and_one_without_a_step_
     assert (before.tolist(), after.tolist()) == ([-1.0, -3.0], [-3.0, -3.0])
 
 
-def test_no_decision_has_no_potential():
+def test_an_episode_without_decisions_has_no_potential():
     before, after = around(FactColumns([FactsWriter().facts()]), read_packed(pack_scenes([scene(0)])))
     assert len(before) == len(after) == 0
 
 
-def test_missing_scenes_are_refused_in_words():
-    with pytest.raises(InvalidInput, match="took 1 steps and 1 scenes are stored"):
+def test_missing_scenes_are_an_error():
+    with pytest.raises(InvalidInput, match="took 1 steps, but only 1 scenes are stored"):
         around(columns_of([facts(), facts()]), read_packed(pack_scenes([scene(0)])))

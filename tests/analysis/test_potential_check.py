@@ -1,4 +1,4 @@
-"""A shaping that is a potential's difference is found to be one; any other is found out, and where."""
+"""Whether a shaping is the difference of a potential, and where it is not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pytest
 
 from core.analysis.potential_check import CHOICES, PotentialCheck, Reading, check, potential_around
 from core.env import CrafterEnv
-from core.errors import InvalidInput
-from core.facts import FactsWriter
 from core.facts.columns import FactColumns
 from core.policies import make_policy
 from core.rewards import RewardShaper
@@ -29,7 +27,7 @@ def played(config: RewardConfig, steps: int = 120) -> Episode:
     return episode
 
 
-def held_against(episode: Episode, potential: str, reading: Reading, **how: float) -> PotentialCheck:
+def compared(episode: Episode, potential: str, reading: Reading, **how: float) -> PotentialCheck:
     columns = FactColumns([facts_of(episode)])
     assert episode.initial is not None
     scenes = read_packed(pack_scenes([episode.initial.scene, *(step.state.scene for step in episode.steps)]))
@@ -38,22 +36,22 @@ def held_against(episode: Episode, potential: str, reading: Reading, **how: floa
 
 
 @pytest.mark.parametrize("potential", POTENTIALS)
-def test_an_episode_that_was_shaped_by_the_potential_does_not_deviate_from_it(potential: str):
+def test_an_episode_shaped_by_the_potential_does_not_deviate_from_it(potential: str):
     params = {"potential": potential, "gamma": GAMMA, "scale": SCALE}
     episode = played(RewardConfig("potential_based", params=params))
-    found = held_against(episode, potential, Reading.INSTEAD, gamma=GAMMA, scale=SCALE)
+    found = compared(episode, potential, Reading.INSTEAD, gamma=GAMMA, scale=SCALE)
     assert found.ended
     assert np.abs(found.deviation).max() < 1e-9
     assert (found.largest, len(found.violations)) == (None, 0)
     assert found.best_scale == pytest.approx(SCALE)
     assert found.explained == pytest.approx(1.0)
     assert found.discounted_shaping == pytest.approx(found.discounted_expected)
-    assert held_against(episode, potential, Reading.ADDED, gamma=GAMMA, scale=SCALE).largest is not None
+    assert compared(episode, potential, Reading.ADDED, gamma=GAMMA, scale=SCALE).largest is not None
 
 
-def test_the_default_rewards_are_no_potential_and_the_worst_decision_is_named():
+def test_default_rewards_are_not_potential_based_and_the_largest_deviation_is_found():
     episode = played(RewardConfig("per_achievement"))
-    found = held_against(episode, "achievements", Reading.ADDED)
+    found = compared(episode, "achievements", Reading.ADDED)
     assert found.largest is not None
     worst = episode.decisions[found.largest]
     assert abs(found.deviation[found.largest]) == np.abs(found.deviation).max()
@@ -61,13 +59,11 @@ def test_the_default_rewards_are_no_potential_and_the_worst_decision_is_named():
     assert 0 < found.explained < 1
 
 
-def test_every_choice_can_be_held_against_an_episode():
+def test_every_potential_can_be_compared_with_an_episode():
     episode = played(RewardConfig("per_achievement"), steps=30)
     for name in CHOICES:
-        assert len(held_against(episode, name, Reading.ADDED).deviation) == len(episode.decisions)
+        assert len(compared(episode, name, Reading.ADDED).deviation) == len(episode.decisions)
 
-
-# --------------------------------------------------------------------------------------------- in numbers
 
 BEFORE = np.array([0.0, 1.0, 1.0])
 AFTER = np.array([1.0, 1.0, 3.0])
@@ -78,12 +74,12 @@ def of(shaping: list[float], ended: bool = True, gamma: float = 0.5, scale: floa
     return check(np.array(shaping), (BEFORE, AFTER), is_end=is_end, gamma=gamma, scale=scale)
 
 
-def test_the_potential_is_0_at_the_end_and_stays_where_an_episode_was_cut_off():
+def test_the_potential_is_0_at_the_end_unless_the_episode_was_cut_off():
     assert of([0.0] * 3).expected.tolist() == [0.5, -0.5, -1.0]
     assert of([0.0] * 3, ended=False).expected.tolist() == [0.5, -0.5, 0.5]
 
 
-def test_deviations_are_counted_summed_and_the_largest_is_found():
+def test_deviations_are_counted_and_summed_and_the_largest_is_found():
     found = of([0.5, -0.25, -1.75])
     assert found.deviation.tolist() == [0.0, 0.25, -0.75]
     assert found.violations.tolist() == [1, 2]
@@ -92,12 +88,12 @@ def test_deviations_are_counted_summed_and_the_largest_is_found():
     assert of([0.5, -0.5, -1.75]).largest_before_end is None
 
 
-def test_a_shaping_by_a_potential_adds_the_same_whatever_was_played():
+def test_discounted_sums():
     assert of([0.0] * 3).discounted_expected == -BEFORE[0]
     assert of([4.0, 2.0, 1.0]).discounted_shaping == 4.0 + 1.0 + 0.25
 
 
-def test_the_best_scale_is_the_least_squares_one():
+def test_the_best_scale_has_the_least_squared_deviation():
     found = of([1.0, -1.0, -2.0])
     assert (found.best_scale, found.explained) == (pytest.approx(2.0), pytest.approx(1.0))
     around_best = [float(np.sum(of([1.0, 3.0, -1.0], scale=s).deviation ** 2)) for s in (-0.1, 0.0, 0.1)]
@@ -112,11 +108,6 @@ def test_a_potential_that_never_changes_has_no_best_scale():
     assert still.explained == 0.0
 
 
-def test_an_episode_without_decisions_deviates_nowhere():
+def test_an_episode_without_decisions_has_no_deviation():
     nothing = check(np.zeros(0), (np.zeros(0), np.zeros(0)), is_end=[])
     assert (nothing.largest, nothing.total_deviation, nothing.ended, nothing.best_scale) == (None, 0.0, False, None)
-
-
-def test_a_potential_of_the_map_needs_scenes():
-    with pytest.raises(InvalidInput, match="needs the episode's stored scenes"):
-        potential_around("next_resource", FactColumns([FactsWriter().facts()]))

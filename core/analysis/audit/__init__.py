@@ -1,23 +1,31 @@
-"""The audit: signs of reward farming in one episode, and in a reward configuration.
+"""The audit: signs of reward farming in one episode, or in a reward configuration.
 
-`audit` reads an episode, `audit_config` a configuration alone. Both return alerts with evidence; `RULES` describes what
-they look for, `AuditThresholds` from where on it is found.
+`audit` reads an episode, `audit_config` a configuration alone. Both return alerts with evidence. `RULES` describes what
+they look for, and `AuditThresholds` sets how much of it is an alert.
 
-crafter      what Crafter's rules allow: what unlocks bring, and which loops go on forever
+crafter      facts about Crafter: what each unlock adds to the inventory, and which loops can go on forever
 pay          what decisions and configurations pay
 trail        an episode as the rules read it
-rules        one rule a file
+rules        one rule per file
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from core.analysis.audit.crafter import KNOWN_LOOPS, UNLOCKS
 from core.analysis.audit.pay import unlocks_pay
 from core.analysis.audit.records import Alert, PayingLoop, Rule, Severity, Span, amount, share
-from core.analysis.audit.rules import CONFIG_RULES, EPISODE_RULES, RULES
-from core.analysis.audit.rules.loop_pays_best import known_loops_by_pay, least_pay
+from core.analysis.audit.rules import (
+    loop_pays_best,
+    no_effect,
+    one_component,
+    paid_twice,
+    paying_loop,
+    standing_still,
+)
+from core.analysis.audit.rules.loop_pays_best import known_loops_by_pay, min_pay
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import MAX_EVIDENCE, TINY, Trail
 from core.rewards import checked
@@ -40,24 +48,34 @@ __all__ = [
     "why_no_config_alert",
 ]
 
+EPISODE_RULES: tuple[Rule[Trail], ...] = (
+    paying_loop.RULE,
+    standing_still.RULE,
+    one_component.RULE,
+    paid_twice.RULE,
+    no_effect.AFTER_END,
+    no_effect.NO_CHANGE,
+)
+CONFIG_RULES: tuple[Rule[RewardConfig], ...] = (loop_pays_best.RULE,)
+RULES: dict[str, Rule[Any]] = {rule.id: rule for rule in (*EPISODE_RULES, *CONFIG_RULES)}
+
 DEFAULTS = AuditThresholds()
-# Under potential-based shaping, findings of these rules are no farming.
+# What these rules find is not farming under potential-based shaping.
 _FARMING = ("paying_loop", "standing_still", "one_component", "no_change")
 _NO_FARMING = (
-    "The configuration is potential-based, which leaves the best policies as they are (Ng, Harada, Russell 1999), so "
-    "this is no sign of farming."
+    "The configuration is potential-based, which does not change the best policies (Ng, Harada, Russell 1999), so this "
+    "is no sign of farming."
 )
 _POTENTIAL_BASED = (
-    "The configuration is potential-based: a loop gains nothing from a potential, so the best policies stay as they "
-    "are where gamma is the trainer's discount (Ng, Harada, Russell 1999). What loops pay was not compared."
+    "The configuration is potential-based: a loop gains nothing from a potential, so the best policies do not change "
+    "if gamma is the trainer's discount (Ng, Harada, Russell 1999). What loops pay was not compared."
 )
 
 
 def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
-    """The findings in an episode as it was paid: alerts before notices, then by reward.
+    """The findings in an episode under its rewards as played: alerts before notices, then by reward.
 
-    A running episode is audited as far as it has come. Raises InvalidReward where this program does not have the
-    strategy of its configuration.
+    A running episode is audited up to its latest decision. Raises InvalidReward if its strategy is unknown here.
     """
     trail = Trail(episode)
     found = _by_weight([alert for rule in EPISODE_RULES for alert in rule.find(trail, thresholds)])
@@ -65,7 +83,7 @@ def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Ale
 
 
 def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
-    """The findings of a configuration; none where it is inactive or potential-based. Raises InvalidReward."""
+    """The findings in a configuration; none if it is inactive or potential-based. Raises InvalidReward."""
     config = checked(config)
     if _is_potential_based(config):
         return ()
@@ -73,7 +91,7 @@ def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -
 
 
 def why_no_config_alert(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> str:
-    """Why `audit_config` finds nothing, for people; empty where it finds something. Raises InvalidReward."""
+    """A sentence on why `audit_config` finds nothing; empty if it finds something. Raises InvalidReward."""
     config = checked(config)
     if not config.is_active:
         return "The configuration is not active, so it pays nothing."
@@ -81,7 +99,7 @@ def why_no_config_alert(config: RewardConfig, thresholds: AuditThresholds = DEFA
         return _POTENTIAL_BASED
     loop, best = known_loops_by_pay(config)[0]
     unlocks = unlocks_pay(config)
-    if best.per_100_steps >= least_pay(unlocks, thresholds):
+    if best.per_100_steps >= min_pay(unlocks, thresholds):
         return ""
     if best.per_100_steps <= TINY:
         return f"None of the {len(KNOWN_LOOPS)} known loops pays anything."
@@ -97,7 +115,7 @@ def _is_potential_based(config: RewardConfig) -> bool:
 
 
 def _excused(found: tuple[Alert, ...]) -> tuple[Alert, ...]:
-    """The alerts about farming replaced by one notice, that of the largest."""
+    """Replaces the alerts about farming by one notice, that of the largest."""
     farming = [alert for alert in found if alert.rule in _FARMING and alert.severity is Severity.ALERT]
     notices = [
         replace(alert, severity=Severity.NOTICE, sentence=f"{alert.sentence} {_NO_FARMING}") for alert in farming[:1]

@@ -1,8 +1,8 @@
-"""Crafter's rules as far as an audit needs them: what each unlock brings, and what can be repeated forever.
+"""What the audit knows about Crafter: what each unlock adds to the inventory, and what can be repeated forever.
 
 Sources: `data.yaml` of crafter 1.8.3 (recipes, collecting and its probabilities, through `core.env.rules`), its
-`objects.py` (hunger, thirst, fatigue) and `Env._balance_chunk` (how often creatures appear). The tests compare the
-numbers that are written here with the engine.
+`objects.py` (hunger, thirst, fatigue) and `Env._balance_chunk` (how often creatures appear). Tests compare the numbers
+here with the engine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from core.env.rules import ACHIEVEMENTS, COLLECT, DAY_LENGTH, MAKE, MAX_ITEM
 from core.types import EnvConfig, Scene
 
-MOST = max(MAX_ITEM.values())  # of any item
+MAX_AMOUNT = max(MAX_ITEM.values())  # of any item
 
 _GAINS: dict[str, dict[str, int]] = {
     **{f"collect_{item}": {item: n} for rule in COLLECT.values() for item, n in rule.receives.items()},
@@ -22,16 +22,15 @@ _GAINS: dict[str, dict[str, int]] = {
     "wake_up": {"energy": 1},
 }
 UNLOCKS: dict[str, dict[str, int]] = {name: _GAINS.get(name, {}) for name in ACHIEVEMENTS}
-"""What rises in the inventory with the first unlock of each achievement. What it uses up is left out: in the long run
-all of it was collected before."""
+"""What each unlock adds to the inventory. What it uses up is left out: all of it was collected before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How often a creature appears in a chunk with room for it, each time the engine balances the chunk.
+    """How often a creature appears in a chunk, each time that the engine balances the chunk.
 
-    probability: of one more, where there are too few. cells: how many cells of its ground a chunk needs.
-    share: of those times, how often the engine wants any.
+    probability: of one more, if there are too few. cells: how many cells of its ground a chunk needs.
+    share: how often, 0 to 1, the engine wants any at all.
     """
 
     probability: float
@@ -45,7 +44,7 @@ BALANCE_EVERY = 10  # steps
 
 
 def zombies_wanted(daylight: float) -> int:
-    """How many zombies a chunk of grass is filled up to. daylight: 0 (darkest) to 1."""
+    """The number of zombies that the engine fills a chunk of grass up to. daylight: 0 (darkest) to 1."""
     return int(3.5 - 3 * daylight)
 
 
@@ -74,7 +73,7 @@ def chunks_with(cells: int, area: tuple[int, int] = AREA) -> int:
 def steps_for_each(creature: str) -> float:
     """Lower bound of the mean number of steps until another creature appears; at least 1, for the blow.
 
-    Assumes that every chunk has the right ground only and is emptied at once.
+    Assumes that every chunk has only the right ground and is emptied at once.
     """
     arrival = ARRIVALS[creature]
     return max(1.0, BALANCE_EVERY / (arrival.probability * arrival.share * chunks_with(arrival.cells)))
@@ -87,13 +86,13 @@ def arrival_text(creature: str, ground: str) -> str:
     return (
         f"Every {BALANCE_EVERY} steps{at_night} each chunk with at least {arrival.cells} cells of {ground} brings a "
         f"{creature} with probability {arrival.probability:g}. Assumes that all {chunks_with(arrival.cells)} large "
-        f"enough chunks of a {AREA[0]} x {AREA[1]} world are such, and that walking takes no time."
+        f"enough chunks of a {AREA[0]} x {AREA[1]} world qualify, and that walking takes no time."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step that changes something. inventory: its rises and falls. done: the achievement counted."""
+    """A step that changes something. inventory: increases and decreases. done: the achievement that is counted."""
 
     inventory: dict[str, int] = field(default_factory=dict[str, int])
     done: str | None = None
@@ -101,12 +100,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class KnownLoop:
-    """Something that the rules allow forever and that uses nothing up.
+    """Something that can be repeated forever and uses nothing up.
 
-    steps: of one repetition, on average where it depends on chance.
-    events: its steps that change something, in order; the inventory is the same after them as before.
+    steps: of one repeat, on average if it depends on chance.
+    events: the steps that change something, in order; the inventory is the same after them as before.
     derivation: where `steps` comes from, and what is assumed.
-    held: inventory entries that are not at `MOST` at its start.
+    held: inventory entries that are not at `MAX_AMOUNT` at the start.
     """
 
     name: str

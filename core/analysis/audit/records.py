@@ -1,4 +1,4 @@
-"""Alerts with their evidence, and how their sentences write numbers and names."""
+"""Rules, alerts and their evidence, and the texts of numbers and names in their sentences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 class Severity(StrEnum):
-    """A notice is worth knowing, but no reason to distrust an episode."""
+    """A notice is worth knowing, but not a reason to distrust an episode."""
 
     NOTICE = "notice"
     ALERT = "alert"
@@ -34,7 +34,7 @@ class Span:
 
     first_decision, last_decision: indices, both included.
     first_frame, last_frame: the state before the first step and the one after the last; frame 0 is the state after
-    reset, frame k the one after step k - 1. They are equal where no step was taken.
+    reset, frame k the one after step k - 1. They are equal if no step was taken.
     reward: the part of the shaped return concerned. caption: what happened, in a few words.
     """
 
@@ -47,7 +47,7 @@ class Span:
 
     @property
     def opening_frame(self) -> int:
-        """Where to start watching: the frame after the first step, if there is one."""
+        """Where to start watching: the frame after the first step, if any."""
         return min(self.first_frame + 1, self.last_frame)
 
 
@@ -55,16 +55,15 @@ class Span:
 class PayingLoop:
     """A loop that pays.
 
-    names: what it does, as the achievements counted (or the components that paid).
-    steps, gain: of one repetition. repeats: how many were found; 0 in the audit of a configuration.
-    span: the repetition that pays most a step; None in the audit of a configuration.
+    names: the achievements that it counts up (or the components that paid).
+    steps, gain: of one repeat; in an episode the steps of the best-paid one and the mean gain.
+    repeats: how many were found; 0 in the audit of a configuration.
     """
 
     names: tuple[str, ...]
     steps: float
     gain: float
     repeats: int = 0
-    span: Span | None = None
 
     @property
     def per_100_steps(self) -> float:
@@ -78,7 +77,7 @@ class Alert:
 
     rule: its id in `RULES`. sentence: what was found, with numbers. criterion: the rule with its thresholds, as text.
     reward: the part of the shaped return concerned; for a configuration, what 100 steps pay.
-    evidence: in order of time, at most `MAX_EVIDENCE` spans, those with the most reward.
+    evidence: the at most `MAX_EVIDENCE` spans with the most reward, in order of time.
     """
 
     rule: str
@@ -92,7 +91,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[Subject]):
-    """description: what is looked for, and what an honest episode does instead.
+    """description: what the rule looks for, and what an honest episode does instead.
 
     find: yields the alerts of a `Trail` or of a checked reward configuration.
     """
@@ -117,8 +116,8 @@ def share(value: float) -> str:
     return f"{100 * value:.0f}%"
 
 
-def unlocks_worth(count: float, *, is_paid: bool = True) -> str:
-    """is_paid: whether the configuration pays for unlocks; where it does not, Crafter's own reward is the unit."""
+def unlocks_worth(count: float, *, is_paid: bool) -> str:
+    """is_paid: whether the configuration pays for unlocks; if not, Crafter's own reward is the unit."""
     many = "" if count == 1 else f"{count:g} times "
     if not is_paid:
         return f"{many}the 1 that Crafter itself pays for an unlock, as this configuration pays nothing for one"

@@ -1,32 +1,30 @@
-"""The thresholds of all rules, with labels, help texts and bounds for a form."""
+"""The thresholds of all rules, with label, help text and bounds for a form."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import InvalidInput
-from core.params import integer, kind_of, number
-from core.text import quoted
+from core.params import integer, number
 
 
 def _of(rule: str, param: Any) -> Any:
-    """A field of `core.params` with the id of its rule in its metadata."""
+    """Adds the id of its rule to a field of `core.params`."""
     return field(default=param.default, metadata={**param.metadata, "rule": rule})
 
 
 @dataclass(frozen=True, slots=True)
 class AuditThresholds:
-    """From where on something is an alert. Raises InvalidInput for a value out of its bounds.
+    """How much of something is an alert.
 
     Amounts are in unlocks' worth: the mean pay of Crafter's 22 unlocks under the configuration. So a configuration
     that pays ten times as much for everything needs no other thresholds.
 
-    The defaults are set so that honest play under the default `per_achievement` weights raises no alert. In 27
+    The defaults are chosen so that honest play under the default `per_achievement` weights raises no alert. In 27
     episodes of the scripted policy of up to 1,000 steps (seeds 0 to 24, 9200 and 9214) the largest share of a component
     was 0.11, 200 steps without an unlock paid at most 6.1 unlocks' worth, and loops of 5 or more repeats were worth
-    at most 0.36. The one exception were 5 repeats worth 1.2, out of a shelter and back while it was still dark; such
-    repeats count half.
+    at most 0.36. The only exception was 5 repeats worth 1.2, out of a shelter and back in the dark; such repeats count
+    half.
     """
 
     component_share: float = _of(
@@ -34,7 +32,7 @@ class AuditThresholds:
         number(
             0.5,
             label="Share of one component",
-            description="An alert where one component pays at least this share of everything that was paid.",
+            description="An alert if one component pays at least this share of everything that was paid.",
             low=0.05,
             high=1.0,
         ),
@@ -64,7 +62,7 @@ class AuditThresholds:
         number(
             7.0,
             label="Pay in the window, in unlocks' worth",
-            description="An alert where at least this is paid in such a window.",
+            description="An alert if at least this is paid in such a window.",
             low=0.0,
             high=100.0,
         ),
@@ -75,7 +73,7 @@ class AuditThresholds:
             5,
             label="Repeats",
             description="An alert from this many repeats of the same loop on. One that leads to another place and back "
-            "counts half. Where repeats change the ground, this many must begin at one place.",
+            "counts half. If repeats change the ground, this many must begin at one place.",
             low=1,
             high=1_000,
         ),
@@ -85,7 +83,7 @@ class AuditThresholds:
         number(
             0.6,
             label="Pay of the repeats, in unlocks' worth",
-            description="Where they pay at least this together.",
+            description="They must pay at least this together.",
             low=0.0,
             high=100.0,
         ),
@@ -105,7 +103,7 @@ class AuditThresholds:
         integer(
             40,
             label="Max steps of a repeat",
-            description="A longer way back does not count.",
+            description="Longer loops do not count.",
             low=1,
             high=1_000,
         ),
@@ -115,8 +113,8 @@ class AuditThresholds:
         number(
             0.5,
             label="Share that was paid again",
-            description="An alert where at least this share of what unlocks paid came under a second or third "
-            "name; below it, a notice.",
+            description="An alert if at least this share of what unlocks paid came from a second or third component; "
+            "below it, a notice.",
             low=0.0,
             high=1.0,
         ),
@@ -126,7 +124,7 @@ class AuditThresholds:
         number(
             0.0,
             label="Reward after the end",
-            description="An alert where more than this was paid after the end or after a reset.",
+            description="An alert if more than this was paid after the end or after a reset.",
             low=0.0,
             high=100.0,
         ),
@@ -136,7 +134,7 @@ class AuditThresholds:
         number(
             0.0,
             label="Reward without a change",
-            description="An alert where more than this was paid by decisions that changed nothing.",
+            description="An alert if decisions that changed nothing paid more than this.",
             low=0.0,
             high=100.0,
         ),
@@ -146,14 +144,8 @@ class AuditThresholds:
         number(
             0.1,
             label="Share of all unlocks",
-            description="An alert where 100 steps of a loop pay at least this share of what all unlocks pay once.",
+            description="An alert if 100 steps of a loop pay at least this share of what all unlocks pay once.",
             low=0.001,
             high=10.0,
         ),
     )
-
-    def __post_init__(self) -> None:
-        for spec in fields(self):
-            value: object = getattr(self, spec.name)
-            if kind_of(spec).read(value) is None:
-                raise InvalidInput(f'The threshold "{spec.name}" is {quoted(value)}; it must be {kind_of(spec)}.')

@@ -1,4 +1,4 @@
-"""An episode as the rules read it: states by frame, and what each decision was paid."""
+"""An episode as the rules read it: the state at each frame, and what each decision was paid."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from core.analysis.audit.records import Span
 from core.types import Decision, Episode, StateRecord
 
 MAX_EVIDENCE = 20  # spans of one alert
-TINY = 1e-9  # sums up to this size may be 0 but for rounding
+TINY = 1e-9  # sums of at most this size may be rounding errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """One decision, hashed by identity.
 
-    first_frame, last_frame: as in `Span`. pay: its shaped reward. pay_beside: without the pay for its unlocks.
+    first_frame, last_frame: as in `Span`. pay: the shaped reward. pay_beside: the same without the pay for unlocks.
     """
 
     decision: Decision
@@ -35,7 +35,7 @@ class Entry:
 
 
 class Trail:
-    """entries: the decisions in order. states: of each frame; the first is None without a recorded start."""
+    """entries: the decisions in order. states: of each frame; the first is None if the start was not recorded."""
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
@@ -68,12 +68,12 @@ class Trail:
 
     @cached_property
     def unlock_worth(self) -> float:
-        """As `unlock_worth`, but 1, Crafter's own reward, where no unlock is paid. Raises InvalidReward."""
+        """As `pay.unlock_worth`, but 1, Crafter's own reward, if no unlock is paid. Raises InvalidReward."""
         return unlock_worth(self.episode.spec.reward) or 1.0
 
 
 def _is_another_world(before: StateRecord | None, after: StateRecord | None) -> bool:
-    """Within one world the clock and counts only rise, and achievements stay unlocked."""
+    """Whether something fell that never falls within one world: the clock, counts, unlocked achievements."""
     if before is None or after is None:
         return False
     earlier, later = before.facts, after.facts
@@ -99,7 +99,7 @@ def span(entries: Sequence[Entry], caption: str, *, reward: float | None = None)
 
 
 def runs(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """The same decisions, grouped into stretches without a gap."""
+    """Groups decisions into stretches without a gap."""
     run: list[Entry] = []
     for entry in entries:
         if run and entry.index != run[-1].index + 1:
@@ -111,6 +111,6 @@ def runs(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def strongest(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The `MAX_EVIDENCE` spans with the most reward, in order of time."""
+    """The at most `MAX_EVIDENCE` spans with the most reward, in order of time."""
     by_reward = sorted(spans, key=lambda span: -abs(span.reward))[:MAX_EVIDENCE]
     return tuple(sorted(by_reward, key=lambda span: span.first_frame))

@@ -1,7 +1,8 @@
-"""Other reward configurations over what was stored: pure, and at once over everything.
+"""Re-scores everything that is stored under other reward configurations, without playing again.
 
-`RewardFactsCache` holds the facts of all stored episodes and notices new ones; `score` gives what every decision would
-have earned; `compare` says what that changes: ranks, pairs, advantages.
+RewardFactsCache    the reward facts of all stored episodes, in memory
+score               what every decision would have earned
+compare             what that changes: ranks, pairs, advantages
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from core.analysis.rescore.comparison import (
     ranks,
     swaps,
 )
-from core.analysis.rescore.facts_cache import RewardFactsCache, RewardSource, StoredFacts
+from core.analysis.rescore.facts_cache import RewardFactsCache, StoredFacts
 from core.analysis.rescore.scoring import Scores, as_played, breakdowns, responsible, score
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "Comparison",
     "RankChange",
     "RewardFactsCache",
-    "RewardSource",
     "Scores",
     "StoredFacts",
     "SwappedPair",

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from core.facts import EpisodeFacts
 from core.facts.columns import FactColumns
 from core.store import EpisodeSummary
+from core.store.rewards import Rewards
 from core.store.rows import Listing
-
-
-class RewardSource(Protocol):
-    """Where reward facts come from: `TraceStore.rewards`."""
-
-    def played_ids(self) -> tuple[str, ...]:
-        """Ids of the ended episodes with at least one decision, oldest run first."""
-        ...
-
-    def played(self, ids: Iterable[str]) -> Listing[tuple[EpisodeSummary, EpisodeFacts]]:
-        """Those episodes with their facts."""
-        ...
 
 
 @dataclass(frozen=True)
 class StoredFacts:
     """Stored episodes, oldest run first, with their decisions as columns. Immutable.
 
-    unreadable: (episode id, problem) of the corrupt ones, which are left out.
+    unreadable: (episode id, problem) of the corrupt episodes, which are left out.
     """
 
     episodes: tuple[EpisodeSummary, ...]
@@ -53,25 +41,25 @@ class StoredFacts:
 
 
 class RewardFactsCache:
-    """The facts of one source. Thread-safe."""
+    """The reward facts of one store. Thread-safe."""
 
-    def __init__(self, source: RewardSource) -> None:
-        self._source = source
+    def __init__(self, rewards: Rewards) -> None:
+        self._rewards = rewards
         self._lock = threading.Lock()
         self._known: dict[str, tuple[EpisodeSummary, EpisodeFacts]] = {}
         self._corrupt: dict[str, str] = {}
         self._stored = StoredFacts((), FactColumns([]))
 
     def refresh(self) -> StoredFacts:
-        """All ended episodes: reads the new ones and drops the deleted ones. Raises what the source raises.
+        """All ended episodes: reads the new ones and drops the deleted ones. Raises StoreError.
 
         An ended episode does not change, so only the ids are compared. A corrupt one is read again each time, as the
         database may have been replaced by a good copy.
         """
         with self._lock, _without_garbage_collection():
-            ids = self._source.played_ids()
+            ids = self._rewards.played_ids()
             new = [name for name in ids if name not in self._known]
-            found = self._source.played(new) if new else Listing(())
+            found = self._rewards.played(new) if new else Listing(())
             self._known.update({played.id: (played, facts) for played, facts in found.rows})
             corrupt = {entry.id: entry.problem for entry in found.unreadable}
             present = [name for name in ids if name in self._known]
@@ -85,7 +73,7 @@ class RewardFactsCache:
 
 @contextmanager
 def _without_garbage_collection() -> Generator[None]:
-    """Many new objects trigger collections, which double the loading time and find nothing here."""
+    # Many new objects trigger collections, which double the loading time and find nothing here.
     was_enabled = gc.isenabled()
     gc.disable()
     try:

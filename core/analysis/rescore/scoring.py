@@ -1,26 +1,20 @@
-"""What stored decisions would have earned under a reward configuration."""
+"""What stored decisions would have earned under another reward configuration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.analysis.numbers import is_equal
+from core.analysis.numbers import Floats, is_equal
 from core.facts.columns import FactColumns
 from core.rewards import RewardShaper
 from core.types import RewardBreakdown, RewardConfig
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Scores:
-    """rewards: float64 (N,), every decision's. returns: float64 (E,), every episode's. config: None as it was played.
-
-    Both in the order of the columns that they were made from.
-    """
+    """rewards: float64 (N,), of each decision. returns: float64 (E,), of each episode. config: None as played."""
 
     config: RewardConfig | None
     rewards: Floats
@@ -28,15 +22,16 @@ class Scores:
 
 
 def score(columns: FactColumns, config: RewardConfig) -> Scores:
-    """Every decision under `config`, with fresh credit counts in each episode.
+    """Scores every decision under `config`, with fresh credit counts in each episode.
 
-    At once where the strategy can; else decision by decision, in the same arithmetic. Raises InvalidReward where the
+    All at once if the strategy can; else decision by decision, in the same arithmetic. Raises InvalidReward if the
     configuration is invalid or its strategy fails.
     """
     shaper = RewardShaper(config)
     base = shaper.base_values(columns)
     if base is None:
-        rewards = _one_by_one(columns, config)
+        totals = [part.total for at in range(columns.n_episodes) for part in breakdowns(columns, at, config)]
+        rewards = np.array(totals, np.float64)
     else:
         rewards = base * shaper.config.effective_lambda
     return Scores(shaper.config, rewards, columns.sums(rewards))
@@ -48,7 +43,7 @@ def as_played(columns: FactColumns) -> Scores:
 
 
 def breakdowns(columns: FactColumns, episode: int, config: RewardConfig) -> tuple[RewardBreakdown, ...]:
-    """What each decision of one episode would have earned, in parts. Raises InvalidReward as `score` does."""
+    """The reward of each decision of one episode, by component. Raises InvalidReward as `score` does."""
     shaper = RewardShaper(config)
     return tuple(
         shaper.score(change.before, change.after, env_reward=change.env_reward, is_end=change.is_end)
@@ -56,17 +51,10 @@ def breakdowns(columns: FactColumns, episode: int, config: RewardConfig) -> tupl
     )
 
 
-def _one_by_one(columns: FactColumns, config: RewardConfig) -> Floats:
-    rewards = np.zeros(columns.n_decisions)
-    for episode in range(columns.n_episodes):
-        rewards[columns.decisions_of(episode)] = [part.total for part in breakdowns(columns, episode, config)]
-    return rewards
-
-
 def responsible(columns: FactColumns, episode: int, before: Scores, after: Scores, most: int = 20) -> tuple[int, ...]:
-    """The decisions of an episode whose reward changes, those that change most first; at most `most` of them."""
-    its = columns.decisions_of(episode)
-    old, new = before.rewards[its], after.rewards[its]
+    """The at most `most` decisions of an episode whose rewards change most, the largest change first."""
+    own = columns.decisions_of(episode)
+    old, new = before.rewards[own], after.rewards[own]
     changed = np.flatnonzero(~is_equal(old, new))
     change = np.abs(new[changed] - old[changed])
     return tuple(int(at) for at in changed[np.argsort(-change, kind="stable")[:most]])

@@ -1,8 +1,11 @@
 """Statistics over many episodes, with intervals.
 
-`summarise` gives one policy's success rates, Crafter score and means with intervals by bootstrap over seeds;
-`unlock_curve` and `unlock_times` say when achievements come; `rank_correlation` whether the shaped return follows them;
-`component_pay` what paid; `differences` what makes a comparison unfair; `published_rows` what others have reached.
+summarise           one policy's success rates, Crafter score and means; intervals by bootstrap over seeds
+unlock_curve        the share of episodes that have an achievement by each step; `unlock_times`: quartiles of the step
+rank_correlation    whether the shaped return follows the achievements
+component_pay       what each reward component paid
+differences         settings that make a comparison unfair
+published_rows      published results to compare with
 """
 
 from __future__ import annotations
@@ -21,10 +24,9 @@ from core.analysis.statistics.comparability import (
     varying_settings,
 )
 from core.analysis.statistics.components import ComponentPay, ComponentTable, component_pay, component_table
-from core.analysis.statistics.distribution import Distribution, distribution
 from core.analysis.statistics.published import HUMAN, RANDOM, PublishedRow, published_rows
 from core.analysis.statistics.sample import Floats, Rows, Sample, sample_of
-from core.analysis.statistics.scores import Summary, crafter_score, summarise
+from core.analysis.statistics.scores import Distribution, Summary, crafter_score, distribution, summarise
 from core.analysis.statistics.unlocks import UnlockCurve, UnlockTime, unlock_curve, unlock_table, unlock_times
 
 __all__ = [

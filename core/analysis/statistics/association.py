@@ -1,4 +1,4 @@
-"""Whether two things rise together over episodes: rank correlation, with its interval."""
+"""Whether two values rise together over episodes: rank correlation with its interval."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from core.analysis.numbers import levels
+from core.analysis.numbers import Floats, levels
 from core.analysis.statistics.bootstrap import CONFIDENCE, MIN_SEEDS, RESAMPLES, SeedBootstrap
-from core.analysis.statistics.sample import Floats
 
-_FEWEST: Final = 3
+Ints = NDArray[np.int64]
+
+_MIN_EPISODES: Final = 3
 _ROUNDING: Final = 1e-12
+_CELLS_AT_ONCE: Final = 1 << 19  # resamples x episodes: small enough for a processor's cache
 
 
 class NoCorrelation(StrEnum):
-    """Why there is none."""
-
     TOO_FEW = "too few episodes"
     FIRST_IS_CONSTANT = "the first is the same in all episodes"
     SECOND_IS_CONSTANT = "the second is the same in all episodes"
@@ -28,9 +28,9 @@ class NoCorrelation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RankCorrelation:
-    """Spearman's rho, -1 to 1; `value` is None where there is none, and `problem` says why.
+    """Spearman's rho, -1 to 1. If it is undefined, `value` is None and `problem` says why.
 
-    low, high: 95 %, percentiles of a bootstrap over seeds; None with fewer than `MIN_SEEDS` seeds, or where most
+    low, high: 95 %, percentiles of a bootstrap over seeds; None with fewer than `MIN_SEEDS` seeds, or if most
     resamples have no correlation themselves.
     """
 
@@ -43,69 +43,63 @@ class RankCorrelation:
 
 
 def rank_correlation(
-    first: Floats, second: Floats, seeds: NDArray[np.int64], *, resamples: int = RESAMPLES, entropy: int = 0
+    first: Floats, second: Floats, seeds: Ints, *, resamples: int = RESAMPLES, entropy: int = 0
 ) -> RankCorrelation:
     """Spearman's rank correlation of two values of E episodes. first, second: (E,).
 
     Values that differ by rounding only (`core.analysis.numbers`) are ties, and ties get their mean rank.
     """
-    first, second = (levels(values).astype(np.float64) for values in (first, second))
+    ties = levels(first), levels(second)
     bootstrap = SeedBootstrap(seeds, resamples=resamples, entropy=entropy)
     size = len(first), bootstrap.n_seeds
-    problem = _problem(first, second)
+    problem = _problem(*ties)
     if problem is not None:
         return RankCorrelation(*size, problem=problem)
-    value = float(spearmanr(first, second).statistic)
+    value = float(spearmanr(*ties).statistic)
     if bootstrap.n_seeds < MIN_SEEDS:
         return RankCorrelation(*size, value)
-    drawn = _resampled(first, second, bootstrap)
+    drawn = resampled(*ties, bootstrap)
     defined = drawn[~np.isnan(drawn)]
     if len(defined) < len(drawn) / 2:
         return RankCorrelation(*size, value)
     tail = (1 - CONFIDENCE) / 2
-    low, high = (float(end) for end in np.quantile(defined, (tail, 1 - tail)))
+    low, high = np.quantile(defined, (tail, 1 - tail)).tolist()
     return RankCorrelation(*size, value, low, high)
 
 
-def _problem(first: Floats, second: Floats) -> NoCorrelation | None:
-    if len(first) < _FEWEST:
-        return NoCorrelation.TOO_FEW
-    if np.ptp(first) == 0:
-        return NoCorrelation.FIRST_IS_CONSTANT
-    return NoCorrelation.SECOND_IS_CONSTANT if np.ptp(second) == 0 else None
+def resampled(first: Ints, second: Ints, bootstrap: SeedBootstrap) -> Floats:
+    """The correlation of two `levels` in each resample: float64 (B,), NaN where one of the two is constant.
 
-
-def _resampled(first: Floats, second: Floats, bootstrap: SeedBootstrap) -> Floats:
-    """The correlation in each resample: float64 (B,), NaN where one of the two is constant.
-
-    An episode whose seed is drawn k times stands k times: it weighs k in the ranks and in the sums.
+    An episode whose seed is drawn k times counts k times in the ranks and in the sums: the same as SciPy's correlation
+    of the drawn episodes, but for all resamples at once.
     """
-    order = np.argsort(first, kind="stable")  # so that the ranks of `first` need no sorting in each resample
-    index = bootstrap.index[order]
-    ranks_of_first, ranks_of_second = _Ranks(first[order]), _Ranks(second[order])
+    order = np.argsort(first, kind="stable")  # then the ranks of `first` need no sorting in each resample
+    first, second, seed = first[order], second[order], bootstrap.index[order]
     drawn: list[Floats] = []
-    for weights in bootstrap.weights():
-        for some in np.array_split(weights, max(1, len(weights) * len(index) // (1 << 19))):
-            weight = some[:, index]
-            drawn.append(_correlations(weight, ranks_of_first.under(weight), ranks_of_second.under(weight)))
+    for weights in bootstrap.weights(max(1, _CELLS_AT_ONCE // len(seed))):
+        weight = weights[:, seed]
+        drawn.append(_correlations(weight, _ranks(weight, first), _ranks(weight, second)))
     return np.concatenate(drawn)
 
 
-class _Ranks:
-    """The ranks of E values under weights; equal values share the mean of theirs."""
+def _problem(first: Ints, second: Ints) -> NoCorrelation | None:
+    if len(first) < _MIN_EPISODES:
+        return NoCorrelation.TOO_FEW
+    if not first.any():
+        return NoCorrelation.FIRST_IS_CONSTANT
+    return None if second.any() else NoCorrelation.SECOND_IS_CONSTANT
 
-    def __init__(self, values: Floats) -> None:
-        distinct, self._level = np.unique(values, return_inverse=True)
-        self._order = np.argsort(self._level, kind="stable")
-        self._is_sorted = bool((np.diff(self._level) >= 0).all())
-        self._starts = np.searchsorted(self._level[self._order], np.arange(len(distinct)))
 
-    def under(self, weight: Floats) -> Floats:
-        """(b, E) ranks under (b, E) weights, less a half that does not matter to a correlation."""
-        ordered = weight if self._is_sorted else weight[:, self._order]
-        of_level = np.add.reduceat(ordered, self._starts, axis=1)
-        middle = np.cumsum(of_level, axis=1) - of_level / 2
-        return np.asarray(middle[:, self._level], np.float64)
+def _ranks(weight: Floats, level: Ints) -> Floats:
+    """The rank of each episode, ties with their mean, less 1/2, which does not change a correlation: float64 (b, E).
+
+    weight: float64 (b, E), how often each episode counts.
+    """
+    order = np.argsort(level, kind="stable")
+    starts = np.cumsum(np.bincount(level)) - np.bincount(level)
+    of_level = np.add.reduceat(weight[:, order], starts, axis=1)
+    middle = np.cumsum(of_level, axis=1) - of_level / 2
+    return np.asarray(middle[:, level], np.float64)
 
 
 def _correlations(weight: Floats, first: Floats, second: Floats) -> Floats:

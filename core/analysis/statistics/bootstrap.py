@@ -1,9 +1,8 @@
 """Intervals by bootstrap over seeds.
 
 Episodes of one seed play the same world, so they are not independent. Whole seeds are resampled, with replacement, with
-all of their episodes. Everything resampled here is made of means over episodes, and those need only each seed's sum and
-count: a resample is a row of weights (how often each seed was drawn), and a thousand resamples of ten thousand episodes
-are one product of matrices.
+all of their episodes. Means over episodes need only each seed's sum and count, so a resample is a row of weights (how
+often each seed was drawn), and a thousand resamples of ten thousand episodes are one product of matrices.
 """
 
 from __future__ import annotations
@@ -17,41 +16,33 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from core.analysis.statistics.sample import Floats
+from core.analysis.numbers import Floats
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 1_000
 MIN_SEEDS: Final = 3  # for an interval: two seeds can only be drawn in three ways
 
-_WEIGHTS_AT_ONCE: Final = 1 << 20  # as many as stay in a processor's cache
+_WEIGHTS_AT_ONCE: Final = 1 << 20  # small enough for a processor's cache
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval; `low` and `high` are None with fewer than `MIN_SEEDS` seeds."""
+    """A number with its interval. `low` and `high` are None with fewer than `MIN_SEEDS` seeds."""
 
     value: float
     low: float | None = None
     high: float | None = None
 
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Both ends, or None."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
     def times(self, factor: float) -> Estimate:
-        """The same in another unit; the factor is positive."""
-        return Estimate(
-            self.value * factor,
-            None if self.low is None else self.low * factor,
-            None if self.high is None else self.high * factor,
-        )
+        """The same in another unit. `factor` must be positive."""
+        low, high = (None if end is None else end * factor for end in (self.low, self.high))
+        return Estimate(self.value * factor, low, high)
 
 
 class SeedBootstrap:
-    """Resamples the seeds of E episodes. The same seeds, resamples and entropy give the same draws, every time.
+    """Resamples the seeds of E episodes. The same seeds, resamples and entropy always give the same draws.
 
-    seeds: int64 (E,). n_seeds: G, how many different ones there are. index: int64 (E,), which of them each episode has.
+    seeds: int64 (E,). n_seeds: G, the number of distinct ones. index: int64 (E,), which of those each episode has.
     """
 
     def __init__(self, seeds: NDArray[np.int64], *, resamples: int = RESAMPLES, entropy: int = 0) -> None:
@@ -64,22 +55,21 @@ class SeedBootstrap:
         self._resamples = resamples
         self._entropy = entropy
 
-    def weights(self) -> Iterator[Floats]:
-        """How often each seed is drawn in each resample: float64 (b, G) in several parts, `resamples` rows in all."""
+    def weights(self, rows: int) -> Iterator[Floats]:
+        """How often each seed is drawn in each resample: float64 (b, G) in parts of at most `rows` resamples."""
         draw = np.random.default_rng(self._entropy)
-        at_once = max(1, _WEIGHTS_AT_ONCE // max(self.n_seeds, 1))
-        for start in range(0, self._resamples, at_once):
-            rows = min(at_once, self._resamples - start)
-            yield times_drawn(draw.integers(0, self.n_seeds, (rows, self.n_seeds)), self.n_seeds)
+        for start in range(0, self._resamples, rows):
+            size = min(rows, self._resamples - start), self.n_seeds
+            yield _times_drawn(draw.integers(0, self.n_seeds, size), self.n_seeds)
 
     def of_means(
         self, values: Floats, statistic: Callable[[Floats], Floats] = lambda means: means
     ) -> tuple[Estimate, ...]:
         """Estimates of M numbers that are computed from the means over episodes of K columns.
 
-        values: float64 (E, K), one episode or more. statistic: from (..., K) to (..., M). With `MIN_SEEDS` or more,
-        each has a BCa interval (bias corrected and accelerated; B. Efron, "Better bootstrap confidence intervals", JASA
-        82, 1987), the acceleration from leaving out one seed at a time.
+        values: float64 (E, K), E > 0. statistic: from (..., K) to (..., M). With `MIN_SEEDS` or more, each estimate
+        has a BCa interval (bias corrected and accelerated; B. Efron, "Better bootstrap confidence intervals", JASA 82,
+        1987), the acceleration from leaving out one seed at a time.
         """
         n = self.n_seeds
         sums = np.add.reduceat(values[self._order], self._starts, axis=0)
@@ -89,19 +79,19 @@ class SeedBootstrap:
             return tuple(Estimate(float(value)) for value in point)
 
         def of_drawn(drawn: NDArray[np.int64], axis: int) -> Floats:
-            """drawn: int64 (b, n), the places of seeds; the jackknife leaves out one, (b, n - 1). Gives (M, b)."""
+            """drawn: int64 (b, n), indices of seeds; from the jackknife (b, n - 1). Returns (M, b)."""
             rows = np.atleast_2d(drawn)
-            if rows.shape[1] == n - 1:  # without the one that all places together tell
+            if rows.shape[1] == n - 1:  # the jackknife; which seed it leaves out follows from the sum of the others
                 left_out = n * (n - 1) // 2 - rows.sum(axis=1)
                 means = (total - sums[left_out]) / (count - self._counts[left_out])[:, None]
             else:
-                weights = times_drawn(rows, n)
+                weights = _times_drawn(rows, n)
                 means = (weights @ sums) / (weights @ self._counts)[:, None]
             of_rows = np.moveaxis(statistic(means), -1, 0)
             return of_rows if drawn.ndim > 1 else of_rows[:, 0]
 
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-            warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all resamples alike: see below
+            warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all resamples are equal: see below
             result: Any = stats.bootstrap(
                 (np.arange(n),),
                 of_drawn,
@@ -113,6 +103,7 @@ class SeedBootstrap:
                 rng=np.random.default_rng(self._entropy),
             )
         interval: tuple[Floats, Floats] = result.confidence_interval
+        # Without spread, BCa is undefined (NaN), and both percentiles are the value itself.
         tail = (1 - CONFIDENCE) / 2
         resampled: Floats = result.bootstrap_distribution
         percentiles = np.quantile(resampled, (tail, 1 - tail), axis=-1)
@@ -120,7 +111,7 @@ class SeedBootstrap:
         return tuple(Estimate(*map(float, ends)) for ends in zip(point, low, high, strict=True))
 
 
-def times_drawn(drawn: NDArray[np.int64], n: int) -> Floats:
-    """How often each of n seeds stands in each row of (b, k) places: float64 (b, n)."""
-    places = drawn + n * np.arange(len(drawn))[:, None]
-    return np.bincount(places.ravel(), minlength=n * len(drawn)).reshape(-1, n).astype(np.float64)
+def _times_drawn(drawn: NDArray[np.int64], n: int) -> Floats:
+    """How often each of n seeds is in each row of (b, k) indices: float64 (b, n)."""
+    cells = drawn + n * np.arange(len(drawn))[:, None]
+    return np.bincount(cells.ravel(), minlength=n * len(drawn)).reshape(-1, n).astype(np.float64)

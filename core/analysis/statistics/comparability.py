@@ -1,10 +1,10 @@
-"""What is not the same for all episodes that are compared, so that a limit is not mistaken for skill."""
+"""What differs between the episodes that are compared, so that a higher limit is not mistaken for skill."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,7 +31,7 @@ _ASPECTS: Final[dict[str, Callable[[EpisodeSummary], Hashable]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs. values: each value with the number of episodes of each policy that have it."""
+    """values: each value with the number of episodes of each policy that have it, the most common first."""
 
     aspect: str
     values: tuple[tuple[Hashable, dict[str, int]], ...]
@@ -39,46 +39,41 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SeedOverlap:
-    """Which seeds the policies share. seeds: of each policy, in order. common: those that all of them played."""
+    """seeds: of each policy, sorted. common: those that all policies played."""
 
     seeds: dict[str, tuple[int, ...]]
     common: tuple[int, ...]
 
     @property
     def is_the_same(self) -> bool:
-        """Whether all of them played the same seeds."""
+        """Whether all policies played the same seeds."""
         return all(its == self.common for its in self.seeds.values())
 
 
 def differences(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> tuple[Difference, ...]:
     """Everything that differs between these episodes, within a policy or between policies.
 
-    policies: which one played each episode, side by side. Settings are compared within one policy only; a value is then
-    the names and texts of those that vary. Episodes that failed, were aborted or interrupted are told from those that
-    came to their end.
+    policies: the policy of each episode. Settings are compared within one policy only; a value is then the names and
+    texts of those that vary. `ENDED_EARLY` is listed if any episode failed, was aborted or was interrupted.
     """
-    found = [
-        _difference(aspect, [value(episode) for episode in episodes], policies) for aspect, value in _ASPECTS.items()
-    ]
+    found = [_counted(aspect, map(value, episodes), policies) for aspect, value in _ASPECTS.items()]
     early = [not episode.n_steps or episode.status is not EpisodeStatus.COMPLETED for episode in episodes]
     if any(early):
-        found.append(_difference(ENDED_EARLY, early, policies, always=True))
-    return (*(some for some in found if some is not None), *_settings(episodes, policies))
+        found.append(_counted(ENDED_EARLY, early, policies))
+    by_policy = _by_policy(episodes, policies)
+    for policy, names in varying_settings(episodes, policies).items():
+        its = [tuple((name, setting_text(e.spec.policy.params, name)) for name in names) for e in by_policy[policy]]
+        found.append(_counted(SETTINGS, its, [policy] * len(its)))
+    return tuple(each for each in found if len(each.values) > 1 or each.aspect == ENDED_EARLY)
 
 
 def varying_settings(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The names of the settings that were not the same in all episodes of a policy, for policies that have such."""
-    seen: dict[str, dict[str, Counter[str]]] = {}
-    n_episodes = Counter(policies)
-    for episode, policy in zip(episodes, policies, strict=True):
-        of_policy = seen.setdefault(policy, {})
-        settings = episode.spec.policy.params
-        for name in settings:
-            of_policy.setdefault(name, Counter())[setting_text(settings, name)] += 1
-    varying = {
-        policy: tuple(name for name, texts in settings.items() if max(texts.values()) < n_episodes[policy])
-        for policy, settings in seen.items()
-    }
+    """Policy -> the names of the settings that differ between its episodes; only policies that have some."""
+    varying: dict[str, tuple[str, ...]] = {}
+    for policy, its in _by_policy(episodes, policies).items():
+        given = [episode.spec.policy.params for episode in its]
+        names = dict.fromkeys(name for settings in given for name in settings)
+        varying[policy] = tuple(name for name in names if len({setting_text(each, name) for each in given}) > 1)
     return {policy: names for policy, names in varying.items() if names}
 
 
@@ -91,32 +86,21 @@ def setting_text(settings: Mapping[str, object], name: str) -> str:
 
 
 def seed_overlap(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> SeedOverlap:
-    """The seeds of each policy and those that all share."""
-    seeds: dict[str, set[int]] = {}
-    for episode, policy in zip(episodes, policies, strict=True):
-        seeds.setdefault(policy, set()).add(episode.seed)
+    seeds = {policy: {episode.seed for episode in its} for policy, its in _by_policy(episodes, policies).items()}
     common = set[int].intersection(*seeds.values()) if seeds else set[int]()
     return SeedOverlap({policy: tuple(sorted(its)) for policy, its in seeds.items()}, tuple(sorted(common)))
 
 
-def _difference(
-    aspect: str, values: Sequence[Hashable], policies: Sequence[str], *, always: bool = False
-) -> Difference | None:
+def _by_policy(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> dict[str, list[EpisodeSummary]]:
+    grouped: dict[str, list[EpisodeSummary]] = {}
+    for episode, policy in zip(episodes, policies, strict=True):
+        grouped.setdefault(policy, []).append(episode)
+    return grouped
+
+
+def _counted(aspect: str, values: Iterable[Hashable], policies: Sequence[str]) -> Difference:
     counts: dict[Hashable, Counter[str]] = {}
     for value, policy in zip(values, policies, strict=True):
         counts.setdefault(value, Counter())[policy] += 1
-    if len(counts) < 2 and not always:
-        return None
     most_first = sorted(counts.items(), key=lambda entry: -entry[1].total())
     return Difference(aspect, tuple((value, dict(by)) for value, by in most_first))
-
-
-def _settings(episodes: Sequence[EpisodeSummary], policies: Sequence[str]) -> tuple[Difference, ...]:
-    of_policy: dict[str, list[Hashable]] = {}
-    varying = varying_settings(episodes, policies)
-    for episode, policy in zip(episodes, policies, strict=True):
-        if policy in varying:
-            its = tuple((name, setting_text(episode.spec.policy.params, name)) for name in varying[policy])
-            of_policy.setdefault(policy, []).append(its)
-    found = (_difference(SETTINGS, settings, [policy] * len(settings)) for policy, settings in of_policy.items())
-    return tuple(some for some in found if some is not None)

@@ -1,4 +1,4 @@
-"""What each part of the shaping paid, over many episodes."""
+"""What each reward component paid over many episodes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.statistics.sample import Floats, Rows
+from core.analysis.numbers import Floats
+from core.analysis.statistics.sample import Rows
 from core.facts import EpisodeFacts
 
 
 @dataclass(frozen=True)
 class ComponentTable:
-    """components: kind and name of C parts. values: float64 (E, C), what each paid in each episode as it was played."""
+    """components: kind and name of C components. values: float64 (E, C), what each paid in each episode, as played."""
 
     components: tuple[tuple[str, str], ...]
     values: Floats
@@ -21,9 +22,9 @@ class ComponentTable:
 
 @dataclass(frozen=True, slots=True)
 class ComponentPay:
-    """What one part paid over some episodes: in all, in the mean of them, and its share of all that was paid.
+    """What one component paid over some episodes.
 
-    share: 0 to 1, its amount over the amounts of all parts; where parts take away, amounts count without their sign.
+    share: 0 to 1, of the absolute totals of all components.
     """
 
     kind: str
@@ -34,7 +35,7 @@ class ComponentPay:
 
 
 def component_table(facts: Sequence[EpisodeFacts], scales: Sequence[float]) -> ComponentTable:
-    """scales: the effective lambda of each episode's configuration, which its parts are multiplied by."""
+    """scales: the effective lambda of each episode's configuration."""
     places: dict[tuple[str, str], int] = {}
     rows: list[int] = []
     columns: list[int] = []
@@ -50,7 +51,7 @@ def component_table(facts: Sequence[EpisodeFacts], scales: Sequence[float]) -> C
 
 
 def component_pay(table: ComponentTable, rows: Rows) -> tuple[ComponentPay, ...]:
-    """What each part paid over the episodes at these places, most first; parts that paid nothing are left out."""
+    """The components that paid in these episodes, the largest total first."""
     totals = table.values[rows].sum(axis=0)
     amounts = np.abs(totals)
     return tuple(

@@ -1,4 +1,4 @@
-"""Published results, each with the protocol that it was made under. Sources: `core/data/crafter_scores.json`."""
+"""Published results, each with its protocol. Sources: `core/data/crafter_scores.json`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ _SEES: Final = {"LLM": "sees words", "VLM": "sees words and a picture"}
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One published result. None where it was not published.
+    """One published result. None: not published.
 
     entry: its name in the source. label: short. progress: mean share (0 to 1) of all achievements in an episode, with
     its standard error over episodes. score: the Crafter score in percent. score_deviation: its standard deviation
-    between runs, where it is a mean over runs. success: achievement -> share (0 to 1) of episodes. protocol: how it was
-    played and counted, in a sentence.
+    between runs, if it is a mean over runs. success: achievement -> share (0 to 1) of episodes. protocol: a sentence.
     """
 
     entry: str
@@ -42,12 +41,11 @@ class PublishedRow:
 
     @property
     def is_of_a_model(self) -> bool:
-        """Whether a language model played."""
         return self.entry not in (RANDOM, HUMAN)
 
 
 def published_rows() -> tuple[PublishedRow, ...]:
-    """All of them: random policy and human experts first, then models, the furthest first."""
+    """The random policy and the human experts first, then models by their progress."""
     rows = [_row(entry, fields) for entry, fields in data.published_scores().items()]
     return tuple(sorted(rows, key=lambda row: (row.is_of_a_model, row.entry != RANDOM, -row.progress)))
 
@@ -79,7 +77,7 @@ def _label(entry: str) -> str:
 
 
 def _protocol(entry: str, fields: dict[str, Any]) -> str:
-    """From the two repositories and the paper; what can be computed from the row itself is."""
+    """How it was played and counted, from the two repositories and the paper."""
     model = _ENTRY.fullmatch(entry)
     if model is not None:
         agent = _AGENTS.match(model[5])

@@ -1,18 +1,19 @@
-"""Episodes as arrays: who unlocked what on which seed, how long it lasted, and what it earned."""
+"""Episodes as arrays: their seeds, unlocks, lengths and returns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.numbers import Floats
 from core.facts import UNLOCK, EpisodeFacts
 from core.store import EpisodeSummary
 from core.types import StopReason
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
@@ -20,9 +21,8 @@ Rows = NDArray[np.int64]
 class Sample:
     """E episodes, in the order given, and A achievements. Do not change the arrays.
 
-    seeds: int64 (E,). unlocked: bool (E, A), whether the episode unlocked it. env_returns, shaped_returns:
-    float64 (E,), what the environment and the shaping paid. n_steps: int64 (E,). has_died: bool (E,), whether the
-    character's death ended it.
+    seeds, n_steps: int64 (E,). unlocked: bool (E, A). env_returns, shaped_returns: float64 (E,). has_died: bool (E,),
+    whether the character's death ended the episode.
     """
 
     achievements: tuple[str, ...]
@@ -39,31 +39,23 @@ class Sample:
 
     @property
     def n_unlocked(self) -> NDArray[np.int64]:
-        """How many achievements each episode unlocked: int64 (E,)."""
+        """Number of achievements that each episode unlocked: int64 (E,)."""
         return self.unlocked.sum(axis=1, dtype=np.int64)
 
     def at(self, rows: Rows) -> Sample:
-        """The episodes at these places, in that order."""
-        return Sample(
-            self.achievements,
-            self.seeds[rows],
-            self.unlocked[rows],
-            self.env_returns[rows],
-            self.shaped_returns[rows],
-            self.n_steps[rows],
-            self.has_died[rows],
-        )
+        """The episodes of these rows, in that order."""
+        arrays: dict[str, Any] = {
+            field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "achievements"
+        }
+        return Sample(self.achievements, **arrays)
 
 
 def sample_of(episodes: Sequence[EpisodeSummary], facts: Sequence[EpisodeFacts], achievements: Sequence[str]) -> Sample:
-    """Episodes with their reward facts, side by side. achievements: those that count, in the order wanted."""
-    places = {name: place for place, name in enumerate(achievements)}
-    unlocked = np.zeros((len(facts), len(places)), np.bool_)
+    """The sample of episodes and their reward facts, side by side. achievements: those that count, in this order."""
+    unlocked = np.zeros((len(facts), len(achievements)), np.bool_)
     for row, its in enumerate(facts):
-        for number in np.unique(its.names[its.kinds == UNLOCK]):
-            place = places.get(its.name_list[int(number)])
-            if place is not None:
-                unlocked[row, place] = True
+        names = {its.name_list[int(number)] for number in its.names[its.kinds == UNLOCK]}
+        unlocked[row] = [name in names for name in achievements]
     return Sample(
         tuple(achievements),
         np.array([episode.seed for episode in episodes], np.int64),

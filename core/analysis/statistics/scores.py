@@ -1,4 +1,4 @@
-"""What a policy achieves over episodes: success rates, Crafter score, progress, returns, each with its interval."""
+"""What a policy achieves over episodes: success rates, Crafter score, progress and returns, with their intervals."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.analysis.numbers import Floats
 from core.analysis.statistics.bootstrap import RESAMPLES, Estimate, SeedBootstrap
-from core.analysis.statistics.sample import Floats, Sample
+from core.analysis.statistics.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """One policy's episodes. Intervals: 95 %, bootstrap over seeds; none with fewer than `MIN_SEEDS` seeds.
 
-    success: the share (0 to 1) of episodes that unlocked each achievement, in the sample's order; n_successes: how many
-    did. score: the Crafter score, in percent. achievements: mean number unlocked in an episode. The returns and steps
-    are means over episodes.
+    success, n_successes: the share (0 to 1) and the number of episodes that unlocked each achievement, in the sample's
+    order. score: the Crafter score in percent. achievements, env_return, shaped_return, steps: means over episodes.
     """
 
     n_episodes: int
@@ -35,18 +35,38 @@ class Summary:
         return self.achievements.times(1 / len(self.success))
 
 
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """n values: mean, standard deviation (of the population), minimum, quartiles and maximum."""
+
+    n: int
+    mean: float
+    deviation: float
+    least: float
+    lower: float
+    median: float
+    upper: float
+    most: float
+
+
+def distribution(values: Floats) -> Distribution:
+    """Of at least one value. Quartiles are interpolated linearly."""
+    quantiles = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return Distribution(len(values), float(values.mean()), float(values.std()), *quantiles)
+
+
 def crafter_score(success: Floats) -> Floats:
-    """From success rates (0 to 1) along the last axis to the score in percent: exp(mean(ln(1 + rate in %))) - 1.
+    """The score in percent from success rates (0 to 1) along the last axis: exp(mean(ln(1 + rate in %))) - 1.
 
     D. Hafner, "Benchmarking the Spectrum of Agent Capabilities", ICLR 2022: a geometric mean, so that a rare
-    achievement counts as much as a common one. Few episodes score too low on average, because what none of them
-    happened to unlock counts 0.
+    achievement counts as much as a common one. Few episodes score too low on average, because an achievement that none
+    of them happened to unlock counts 0.
     """
     return np.asarray(np.expm1(np.log1p(100 * success).mean(axis=-1)), np.float64)
 
 
 def summarise(sample: Sample, *, resamples: int = RESAMPLES, entropy: int = 0) -> Summary:
-    """All of it for one policy with at least one episode and one achievement. The same input gives the same output."""
+    """The summary of at least one episode. The same input always gives the same output."""
     n_achievements = len(sample.achievements)
     columns = np.column_stack(
         [sample.unlocked, sample.n_unlocked, sample.env_returns, sample.shaped_returns, sample.n_steps]

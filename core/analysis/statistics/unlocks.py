@@ -1,4 +1,4 @@
-"""When achievements are unlocked: quartiles of the step, and the share of episodes that have it by each step."""
+"""When achievements are unlocked: quartiles of the step, and the share of episodes that have one by each step."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.statistics.sample import Floats
+from core.analysis.numbers import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class UnlockTime:
-    """The step of the first unlock, counted from 1, over the episodes that reached it; None where none did."""
+    """Quartiles of the step of the first unlock, counted from 1, over the episodes that reached it."""
 
     n_episodes: int
     n_reached: int
@@ -23,13 +23,13 @@ class UnlockTime:
 
     @property
     def share(self) -> float:
-        """Of the episodes, how many reached it: 0 to 1."""
+        """The share of the episodes that reached it, 0 to 1."""
         return self.n_reached / self.n_episodes if self.n_episodes else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class UnlockCurve:
-    """The estimated share of episodes that have unlocked it by each step, from (0, 0) on: a stair.
+    """The estimated share of episodes that have unlocked it by each step: a step function that starts at (0, 0).
 
     steps: int64 (P,), rising. shares: float64 (P,), 0 to 1, never falling. The last step is the longest episode's.
     """
@@ -41,7 +41,7 @@ class UnlockCurve:
 def unlock_table(
     ids: Sequence[str], unlock_steps: Mapping[str, Mapping[str, int]], achievements: Sequence[str]
 ) -> Floats:
-    """The step of each first unlock, counted from 1: float64 (E, A), NaN where there was none.
+    """The step of each first unlock, counted from 1: float64 (E, A), NaN without one.
 
     unlock_steps: episode id -> achievement -> index of the step, which counts from 0.
     """
@@ -56,17 +56,16 @@ def unlock_table(
 
 def unlock_times(table: Floats) -> tuple[UnlockTime, ...]:
     """For each achievement of an `unlock_table`."""
-    return tuple(_unlock_time(table[:, place]) for place in range(table.shape[1]))
+    return tuple(map(_unlock_time, table.T))
 
 
 def unlock_curve(steps: Floats, n_steps: NDArray[np.int64], has_died: NDArray[np.bool_]) -> UnlockCurve:
-    """How one achievement comes with the steps. steps: float64 (E,), a column of an `unlock_table`.
+    """The curve of one achievement. steps: float64 (E,), a column of an `unlock_table`.
 
-    An episode that ended without it is not the same as one that never would have it: where the character died, it never
-    will; where a limit or a person stopped it, it leaves the count there (it is censored). That is the cumulative
-    incidence with death as the competing event (O. Aalen, S. Johansen, Scandinavian Journal of Statistics 5, 1978).
-    Where all episodes end by death or at the same limit, it is the plain share; without deaths, it is one minus Kaplan
-    and Meier's survival.
+    The cumulative incidence with death as the competing event (O. Aalen, S. Johansen, Scandinavian Journal of
+    Statistics 5, 1978): a dead character never unlocks it, but an episode that a limit or a person stopped might have,
+    so it is censored there. If all episodes end by death or at the same limit, this is the plain share; without deaths,
+    it is one minus the Kaplan-Meier survival.
     """
     reached = ~np.isnan(steps)
     exits = np.where(reached, steps, n_steps).astype(np.int64)
@@ -91,5 +90,4 @@ def _unlock_time(steps: Floats) -> UnlockTime:
     reached = steps[~np.isnan(steps)]
     if not len(reached):
         return UnlockTime(len(steps), 0, None, None, None)
-    lower, median, upper = (float(value) for value in np.quantile(reached, (0.25, 0.5, 0.75)))
-    return UnlockTime(len(steps), len(reached), lower, median, upper)
+    return UnlockTime(len(steps), len(reached), *np.quantile(reached, (0.25, 0.5, 0.75)).tolist())

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.analysis.ledger import Floats, Ledger, LedgerColumn, cumulative
+from core.analysis.ledger import Floats, Ledger, LedgerColumn
 from core.types import RewardBreakdown, RewardComponent
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, pointer, styled, vertical_line, with_click_targets
@@ -289,7 +289,7 @@ def _heat_hovers(
 
 def _curve(rewards: Floats, label: str, colour: str, dash: str = "solid") -> dict[str, Any]:
     hover = f"{inert(label)} %{{customdata}} up to decision %{{x}}"
-    return _line(cumulative(rewards), label, colour, hover, dash)
+    return _line(np.cumsum(rewards), label, colour, hover, dash)
 
 
 def _line(totals: Floats, label: str, colour: str, hover: str, dash: str = "solid") -> dict[str, Any]:

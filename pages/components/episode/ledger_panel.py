@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.ledger import Floats, Ledger, LedgerColumn, Mismatch, cumulative, return_to_go
+from core.analysis.ledger import Floats, Ledger, LedgerColumn, Mismatch, return_to_go
 from core.text import plural
 from core.types import RewardBreakdown
 from pages.components import charts
@@ -146,7 +146,7 @@ def ledger_csv(data: EpisodeData) -> list[list[CsvCell]]:
 
 def curves_csv(data: EpisodeData, to_go: ReturnToGo) -> list[list[CsvCell]]:
     """A row for each decision: cumulative reward of each component, both returns, both returns-to-go."""
-    sums = cumulative(np.column_stack([data.ledger.paid, *_rewards(data)]))
+    sums = np.cumsum(np.column_stack([data.ledger.paid, *_rewards(data)]), axis=0)
     ends = ["shaped_return", "environment_return", "shaped_to_go", "environment_to_go"]
     return _csv(data, np.column_stack([sums, to_go.shaped, to_go.env]), ends)
 

@@ -1,4 +1,4 @@
-"""What differs between episodes that are compared is named, with who has what."""
+"""Differences between the episodes that are compared."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from core.types import EnvConfig, Limits, StopReason
 from tests.support.statistics_samples import played
 
 
-def test_episodes_that_were_played_alike_differ_in_nothing():
+def test_episodes_with_equal_settings_have_no_difference():
     assert differences([played(1), played(2, policy="random")], ["scripted", "random"]) == ()
     assert differences([], []) == ()
 
 
-def test_each_thing_that_differs_is_named_with_its_values_and_who_has_them():
+def test_each_difference_has_its_values_and_the_policies_that_have_them():
     episodes = [
         played(0),
         played(1, config_hash="d" * 16),
         played(2, config_hash="d" * 16, limits=Limits(max_steps=50)),
     ]
-    rewards, caps = differences(episodes, ["a", "a", "b"])
+    rewards, limits = differences(episodes, ["a", "a", "b"])
     assert (rewards.aspect, rewards.values) == (REWARD, (("d" * 16, {"a": 1, "b": 1}), ("c" * 16, {"a": 1})))
-    assert (caps.aspect, caps.values) == ("step limit", ((1_000, {"a": 2}), (50, {"b": 1})))
+    assert (limits.aspect, limits.values) == ("step limit", ((1_000, {"a": 2}), (50, {"b": 1})))
 
 
-def test_caps_world_and_calls_are_all_looked_at():
+def test_limits_world_and_actions_per_call_are_compared():
     other = played(
         1,
         limits=Limits(max_steps=1, max_decisions=2, max_ops=3, max_time_s=4.0, ops_given=5),
@@ -37,7 +37,7 @@ def test_caps_world_and_calls_are_all_looked_at():
     }
 
 
-def test_settings_are_compared_within_one_player_only():
+def test_settings_are_compared_within_one_policy_only():
     episodes = [played(0, params={"farm": "water"}), played(1, params={"farm": "stone"})]
     assert differences(episodes, ["a", "b"]) == ()
     (found,) = differences(episodes, ["a", "a"])
@@ -45,7 +45,7 @@ def test_settings_are_compared_within_one_player_only():
     assert dict(found.values) == {(("farm", "water"),): {"a": 1}, (("farm", "stone"),): {"a": 1}}
 
 
-def test_settings_that_are_the_same_for_a_player_are_not_named():
+def test_settings_that_are_equal_within_a_policy_are_not_listed():
     episodes = [played(0, params={"a": [1, 2], "b": 1}), played(1, params={"a": [1, 2], "b": 2})]
     assert varying_settings(episodes, ["x", "x"]) == {"x": ("b",)}
     assert varying_settings(episodes, ["x", "y"]) == {}
@@ -58,7 +58,7 @@ def test_a_setting_that_some_episodes_lack_varies():
     assert [value for value, _ in found.values] == [(("a", "1"),), (("a", "not given"),)]
 
 
-def test_episodes_that_did_not_come_to_their_end_are_told_apart():
+def test_episodes_that_ended_early_are_counted():
     episodes = [played(0, stop_reason=StopReason.ABORTED), played(1), played(2, stop_reason=StopReason.POLICY_ERROR)]
     (found,) = differences(episodes, ["a", "a", "b"])
     assert (found.aspect, dict(found.values)) == (ENDED_EARLY, {True: {"a": 1, "b": 1}, False: {"a": 1}})
@@ -66,7 +66,7 @@ def test_episodes_that_did_not_come_to_their_end_are_told_apart():
     assert dict(all_of_them.values) == {True: {"a": 1}}
 
 
-def test_seeds_that_all_played_are_found():
+def test_seeds_that_all_policies_played():
     episodes = [played(seed) for seed in (3, 1, 2, 2, 3)]
     overlap = seed_overlap(episodes, ["a", "a", "a", "b", "b"])
     assert (overlap.seeds, overlap.common) == ({"a": (1, 2, 3), "b": (2, 3)}, (2, 3))

@@ -1,4 +1,4 @@
-"""What each part of the shaping paid."""
+"""What each reward component paid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EPISODES = [
 ]
 
 
-def test_parts_are_scaled_by_each_episodes_lambda_and_the_largest_comes_first():
+def test_components_are_scaled_by_each_episodes_lambda_and_the_largest_comes_first():
     pays = component_pay(component_table(EPISODES, [1.0, 0.5, 1.0]), np.array([0, 1]))
     assert [(part.kind, part.name, part.total, part.mean) for part in pays] == [
         ("inventory", "drink", 2.5, 1.25),
@@ -24,20 +24,20 @@ def test_parts_are_scaled_by_each_episodes_lambda_and_the_largest_comes_first():
     assert [part.share for part in pays] == pytest.approx([2.5 / 4.5, 2.0 / 4.5])
 
 
-def test_what_takes_away_has_a_share_by_its_amount_and_nothing_is_left_out_but_nothing():
+def test_a_negative_component_has_a_share_by_its_absolute_total():
     pays = component_pay(component_table(EPISODES, [1.0] * 3), np.array([0, 1, 2]))
     assert [(part.name, part.total) for part in pays] == [("drink", 4.0), ("a", 2.0), ("tier", -2.0)]
     assert [part.share for part in pays] == [0.5, 0.25, 0.25]
     assert sum(part.mean for part in pays) == pytest.approx(4.0 / 3)
 
 
-def test_an_episode_that_was_paid_nothing_has_no_parts():
+def test_an_episode_without_reward_has_no_components():
     table = component_table([facts(), *EPISODES], [1.0] * 4)
     assert component_pay(table, np.array([0])) == ()
     assert component_pay(table, np.array([], np.int64)) == ()
 
 
-def test_the_same_name_in_two_kinds_are_two_parts():
+def test_the_same_name_in_two_kinds_is_two_components():
     its = facts(paid=[("achievement", "a", 1.0), ("achievement_count", "a", 0.5), ("achievement", "a", 1.0)])
     assert [(part.kind, part.total) for part in component_pay(component_table([its], [2.0]), np.array([0]))] == [
         ("achievement", 4.0),

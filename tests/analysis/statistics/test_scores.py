@@ -1,4 +1,4 @@
-"""Success rates, Crafter score and progress, held against what can be worked out by hand and what was published."""
+"""Success rates, Crafter score and progress, compared with examples by hand and with published results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.analysis.statistics import HUMAN, crafter_score, published_rows, summarise
+from core.analysis.statistics import HUMAN, crafter_score, distribution, published_rows, summarise
 from tests.support.statistics_samples import sample
 
 PUBLISHED = [row for row in published_rows() if row.success is not None]
@@ -20,7 +20,7 @@ def test_the_score_is_a_geometric_mean_of_rates_in_percent_with_one_added():
 
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.entry)
-def test_success_rates_that_were_published_give_the_published_score_and_progress(row):
+def test_published_success_rates_give_the_published_score_and_progress(row):
     rates = np.array(list(row.success.values()))
     assert len(rates) == 22
     assert 100 * rates.mean() == pytest.approx(100 * row.progress, abs=0.006)
@@ -50,16 +50,11 @@ def test_a_summary_by_hand():
 def test_one_or_two_seeds_have_no_interval(seeds: list[int]):
     summary = summarise(sample(seeds, [[1, 0], [0, 0], [1, 1]]))
     estimates = (*summary.success, summary.score, summary.progress, summary.env_return, summary.shaped_return)
-    assert all(estimate.interval is None for estimate in estimates)
+    assert all(estimate.low is estimate.high is None for estimate in estimates)
 
 
-def test_the_same_episodes_give_the_same_summary():
-    its = sample([1, 2, 3, 4], [[1, 0], [0, 0], [1, 1], [0, 1]])
-    assert summarise(its) == summarise(its)
-
-
-def test_few_episodes_score_too_low_and_more_of_them_less_so():
-    """What the caption of the page says."""
+def test_the_score_of_few_episodes_is_too_low():
+    """As the page's caption says."""
     rates = np.array(list(next(row for row in PUBLISHED if row.entry == HUMAN).success.values()))  # pyright: ignore
     draw = np.random.default_rng(1)
     few, many = (
@@ -68,3 +63,10 @@ def test_few_episodes_score_too_low_and_more_of_them_less_so():
     assert few < many < crafter_score(rates)
     assert crafter_score(rates) - few > 5
     assert crafter_score(rates) - many < 2
+
+
+def test_a_distribution_by_hand():
+    spread = distribution(np.array([4.0, 1.0, 3.0, 2.0, 10.0]))
+    assert (spread.n, spread.least, spread.lower, spread.median, spread.upper, spread.most) == (5, 1, 2, 3, 4, 10)
+    assert spread.mean == 4.0
+    assert spread.deviation == pytest.approx(np.sqrt(50 / 5))

@@ -1,4 +1,4 @@
-"""A configuration whose optimum is a loop."""
+"""A configuration whose best policy is a loop."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from core.types import RewardConfig
 
 
 def find(config: RewardConfig, thresholds: AuditThresholds) -> Iterator[Alert]:
-    """One alert for each known loop that pays too much, the one that pays most first."""
+    """One alert for each known loop that pays too much, the best-paid first."""
     if not config.is_active:
         return
     unlocks = unlocks_pay(config)
-    least = least_pay(unlocks, thresholds)
     for loop, paying in known_loops_by_pay(config):
-        if paying.per_100_steps >= least:
+        if paying.per_100_steps >= min_pay(unlocks, thresholds):
             yield _alert(loop, paying, unlocks, thresholds)
 
 
 def known_loops_by_pay(config: RewardConfig) -> list[tuple[KnownLoop, PayingLoop]]:
-    """The one that pays most first. Raises InvalidReward."""
+    """The best-paid first. Raises InvalidReward."""
     return sorted(((loop, _paying_loop(config, loop)) for loop in KNOWN_LOOPS), key=lambda pair: -pair[1].per_100_steps)
 
 
-def least_pay(unlocks: float, thresholds: AuditThresholds) -> float:
-    """What 100 steps of a loop must pay for an alert; unlocks: what all unlocks pay together."""
+def min_pay(unlocks: float, thresholds: AuditThresholds) -> float:
+    """What 100 steps of a loop must pay for an alert. unlocks: what all unlocks pay together."""
     return max(TINY, thresholds.config_share * unlocks)
 
 

@@ -1,4 +1,4 @@
-"""Two rules for reward that no action earned: after the end of the world, and without a state change."""
+"""Two rules for reward that no action earned: after the world's end, and without a change of the state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEVER = sys.maxsize  # later than any frame
 
 
 def _after_end(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
-    """At most two alerts: after the end of the first world, and in other worlds."""
+    """At most two alerts: after the first world's end, and in other worlds."""
     reset, end = _reset_frame(trail), _end_frame(trail)
     dead = [entry for entry in trail.entries if end < entry.last_frame < reset]
     later = [entry for entry in trail.entries if entry.last_frame >= reset]
@@ -29,7 +29,7 @@ def _after_end(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
 
 
 def _pays(entries: Sequence[Entry], thresholds: AuditThresholds) -> bool:
-    """Losses count like gains, so that they do not cancel out."""
+    """Losses count as gains, so that they do not cancel out."""
     return math.fsum(abs(entry.pay) for entry in entries) > thresholds.after_end_reward
 
 
@@ -47,7 +47,7 @@ def _after_end_alert(entries: Sequence[Entry], thresholds: AuditThresholds, wher
 
 
 def _end_frame(trail: Trail) -> int:
-    """The first frame after the world's end, by its flags or by health; `_NEVER` without one."""
+    """The first frame after the world's end, by the step's flags or by health; `_NEVER` without one."""
     return next((frame for frame, step in enumerate(trail.episode.steps, start=1) if _is_over(step)), _NEVER)
 
 

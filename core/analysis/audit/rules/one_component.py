@@ -22,18 +22,18 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         pay = math.fsum(paid.values())
         if pay <= 0 or pay < thresholds.component_share * gross or len(paid) < thresholds.component_decisions:
             continue
-        words = component(kind, name)
+        which = component(kind, name)
         yield Alert(
             rule=RULE.id,
             severity=Severity.ALERT,
-            sentence=f"{words[0].upper()}{words[1:]} paid {amount(pay)} in "
+            sentence=f"{which[0].upper()}{which[1:]} paid {amount(pay)} in "
             f"{plural(len(paid), 'decision')}, unlocks left out: {share(pay / gross)} of everything that was paid.",
             criterion=f"One component pays at least {share(thresholds.component_share)} of everything that was paid, "
             f"in at least {plural(thresholds.component_decisions, 'decision')}; what unlocks themselves pay is left "
             "out.",
             reward=pay,
             evidence=strongest(
-                span(run, f"{words} pays", reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)
+                span(run, f"{which} pays", reward=math.fsum(paid[entry] for entry in run)) for run in runs(paid)
             ),
         )
 

@@ -1,4 +1,4 @@
-"""The same unlock paid under several names."""
+"""The same unlock paid by several components."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from core.types import RewardComponent
 
 @dataclass(frozen=True, slots=True)
 class _Paid:
-    """One unlock and what it was paid, by component, the largest first."""
+    """One unlock and what it was paid. parts: each component with its pay, the largest first."""
 
     name: str
     entry: Entry
     parts: tuple[tuple[RewardComponent, float], ...]
 
     @property
-    def all(self) -> float:
+    def total(self) -> float:
         return math.fsum(pay for _, pay in self.parts)
 
     @property
@@ -38,7 +38,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     again = math.fsum(unlock.again for unlock in unlocks)
     if again <= TINY:
         return
-    part = again / math.fsum(unlock.all for unlock in unlocks)
+    part = again / math.fsum(unlock.total for unlock in unlocks)
     worst = max(unlocks, key=lambda unlock: unlock.again)
     several = [unlock for unlock in unlocks if unlock.again > TINY]
     names = ", ".join(f"{component(paid.kind, paid.name)} {amount(pay)}" for paid, pay in worst.parts)
@@ -55,7 +55,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
 
 
 def _paid(entry: Entry, name: str) -> _Paid:
-    """What a decision paid for one unlock: under its own name, and under the names of what it brings."""
+    """What a decision paid for one unlock: for itself, its count, and what it adds to the inventory."""
     reward = entry.decision.reward
     parts: list[tuple[RewardComponent, float]] = []
     for part in reward.components:

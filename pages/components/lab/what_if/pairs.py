@@ -45,7 +45,7 @@ _AGAINST_COLUMNS = _COLUMNS | {
 def show_pairs(result: Rescored) -> None:
     """Shows one of the two lists, and the chosen pair in detail."""
     comparison = result.comparison
-    if not comparison.n_pairs:
+    if not comparison.swaps.n_pairs:
         if show_progress():
             return
         st.info("No two episodes here share a world, so there are no pairs to compare.")
@@ -53,14 +53,14 @@ def show_pairs(result: Rescored) -> None:
         offer_example("pairs")
         return
     against = result.against_achievements
-    counts = {SWAPPED: comparison.n_swaps, AGAINST: against.n_swaps}
+    counts = {SWAPPED: comparison.swaps.n_swaps, AGAINST: against.n_swaps}
     shown = _list_picker(counts)
-    pairs = comparison.swaps if shown == SWAPPED else against.swaps
+    pairs = comparison.swaps.pairs if shown == SWAPPED else against.pairs
     pair = _pair_to_show(result, pairs[:_MAX_ROWS])
     if pairs:
         _table(result, pairs, shown, counts[shown], pair)
     else:
-        pairs_text = plural(comparison.n_pairs, "pair")
+        pairs_text = plural(comparison.swaps.n_pairs, "pair")
         what = "swap their order" if shown == SWAPPED else "pay more for fewer achievements"
         st.caption(f"Of {pairs_text} in the same world, none {what}.")
         if not any(counts.values()):

@@ -185,8 +185,8 @@ def _show_figures(result: Rescored, name: str) -> None:
             ),
             (
                 "Pairs",
-                number(comparison.n_swaps),
-                f"of {number(comparison.n_pairs)} swap",
+                number(comparison.swaps.n_swaps),
+                f"of {number(comparison.swaps.n_pairs)} swap",
                 "Pairs of episodes in the same world (seed), and how many of them swap their order.",
             ),
             (
@@ -231,13 +231,13 @@ def _show_summary(result: Rescored, name: str) -> None:
     """Shows the effect of the edit in a sentence. name: the label of the configuration it is compared with."""
     same = f"Every decision earns the same as {name}." if name != AS_PLAYED else "Same as played."
     against, comparison = result.against_achievements.n_swaps, result.comparison
-    pairs = plural(comparison.n_pairs, "same-world pair")
-    if not comparison.n_pairs:
+    pairs = plural(comparison.swaps.n_pairs, "same-world pair")
+    if not comparison.swaps.n_pairs:
         text = same if result.changes_nothing else "Every episode is re-scored."
     elif not result.changes_nothing:
-        swaps = "swaps its" if 1 in (comparison.n_swaps, comparison.n_pairs) else "swap their"
+        swaps = "swaps its" if 1 in (comparison.swaps.n_swaps, comparison.swaps.n_pairs) else "swap their"
         text = (
-            f"**{number(comparison.n_swaps)}** of {pairs} {swaps} order. In "
+            f"**{number(comparison.swaps.n_swaps)}** of {pairs} {swaps} order. In "
             f"**{number(against) if against else 'none'}**, fewer achievements earn more under this configuration."
         )
     elif against:

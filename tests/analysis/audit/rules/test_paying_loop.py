@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.analysis.audit import Alert, AuditThresholds, audit
-from core.types import Episode, RewardConfig
+from core.types import RewardConfig
 from tests.support.audit_episodes import DEFAULT, Story, To
 
 DRINK = (To(done="collect_drink"),)
@@ -26,7 +26,7 @@ def settled() -> Story:
 
 def test_drinking_again_and_again_is_a_loop_of_one_step():
     (alert,) = loops(Story().unlock_all().repeat(40, DRINK))
-    assert alert.loop is not None and alert.loop.span is not None
+    assert alert.loop is not None
     assert (alert.loop.names, alert.loop.steps, alert.loop.repeats) == (("collect_drink",), 1, 40)
     assert alert.loop.gain == pytest.approx(0.06)
     assert alert.reward == pytest.approx(40 * 0.06)
@@ -220,22 +220,3 @@ def test_a_custom_bonus_is_found_without_counts():
     (alert,) = loops(Story(RewardConfig()).repeat(20, (To(at=(8, 9)),), (To(at=(9, 9)),), pay=0.5))
     assert alert.loop is not None
     assert (alert.loop.names, alert.loop.steps) == (("made_up",), 2)
-
-
-def test_without_positions_the_world_digest_decides():
-    episode = Story().unlock_all().repeat(40, DRINK).episode
-    assert [a for a in audit(without_positions(episode)) if a.rule == "paying_loop"] == []  # the counts are part of it
-    still = Story(RewardConfig()).repeat(20, (To(),), pay=0.5).episode
-    assert [a.loop.repeats for a in audit(without_positions(still)) if a.loop] == [20]
-
-
-def without_positions(episode: Episode) -> Episode:
-    def bare(decision):
-        steps = (
-            replace(step, state=replace(step.state, facts=replace(step.state.facts, position=None)))
-            for step in decision.steps
-        )
-        return replace(decision, steps=tuple(steps), before=replace(decision.before, position=None))
-
-    initial = episode.initial and replace(episode.initial, facts=replace(episode.initial.facts, position=None))
-    return replace(episode, initial=initial, decisions=tuple(map(bare, episode.decisions)))
