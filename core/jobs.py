@@ -66,11 +66,11 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
     """
     if store.read_only:
         return ()
-    gone = list(_interrupt_dead_workers(store, settings)) if settings is not None else []
-    stale = store.queue.interrupt_stale(older_than_s=STALE_S)
+    gone = _interrupt_dead_workers(store, settings) if settings is not None else []
+    gone += store.queue.interrupt_stale(older_than_s=STALE_S)
     if settings is not None:
         _fill_slots(store, settings, gone)
-    return (*gone, *stale)
+    return tuple(gone)
 
 
 def ensure_workers(store: TraceStore, settings: Settings) -> int:
@@ -124,7 +124,7 @@ def _starting(settings: Settings) -> int:
     return sum(record.state is SlotState.STARTING and is_resting(record) for record in records)
 
 
-def _interrupt_dead_workers(store: TraceStore, settings: Settings) -> tuple[str, ...]:
+def _interrupt_dead_workers(store: TraceStore, settings: Settings) -> list[str]:
     interrupted: list[str] = []
     for path in known_slot_paths(settings):
         # Take only slots that name an episode: a probe must not block a start.
@@ -132,7 +132,7 @@ def _interrupt_dead_workers(store: TraceStore, settings: Settings) -> tuple[str,
         if slot is not None:
             with slot:
                 interrupted.extend(interrupt_orphaned(store, slot))
-    return tuple(interrupted)
+    return interrupted
 
 
 def interrupt_orphaned(store: TraceStore, slot: Slot) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any, cast
 from core import __version__
 from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
-from core.params import Integer, Kind, Number, read_value
+from core.params import Integer, Kind, Number, OneOf, read_value
 from core.policies import checked_policy
 from core.rewards import checked
 from core.text import quoted
@@ -183,7 +183,7 @@ def _checked_plan(plan: LaunchPlan, achievements: Collection[str], items: Collec
         reward=checked(plan.reward, achievements=achievements, items=items),
         limits=checked_limits(plan.limits),
         env=checked_config(plan.env.area, plan.env.view, plan.env.length),
-        on_done=_checked_on_done(plan.on_done),
+        on_done=OnDone(read_value(plan.on_done, OneOf(tuple(OnDone)), "on_done")),
         max_actions_per_call=read_value(plan.max_actions_per_call, _COUNT, "max_actions_per_call"),
         name=plan.name.strip(),
         budget=checked_budget(plan.budget),
@@ -221,14 +221,6 @@ def _checked_run_id(run_id: str) -> str:
             "it for a random one."
         )
     return run_id
-
-
-def _checked_on_done(value: str) -> OnDone:
-    try:
-        return OnDone(value)
-    except ValueError as error:
-        accepted = " or ".join(f'"{choice.value}"' for choice in OnDone)
-        raise InvalidConfig(f"on_done is {quoted(value)}; give {accepted}.") from error
 
 
 # ----------------------------------------------------------------------------------------------------- ops

@@ -44,13 +44,19 @@ _log = logging.getLogger("core.worker")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done, 1 failed while working, 2 could not start."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m core.worker", description="Play queued episodes until none is left."
+    )
+    parser.add_argument("--slot", type=Path, help="the slot file that the starter holds for this worker")
+    parser.add_argument("--slot-fd", type=int, help="the open file of that slot")
+    options = parser.parse_args(arguments)
     _start_log()
     shutdown_requested = _listen_for_shutdown()
     os.nice(NICENESS)
     try:
         settings = load_settings()
-        slot = _slot(settings, options.slot, options.slot_fd)
+        handed_over = options.slot is not None and options.slot_fd is not None
+        slot = Slot.adopt(options.slot_fd, options.slot) if handed_over else next(free_slots(settings), None)
     except CraftscopeError as error:
         _log.error("%s", error)
         return 2
@@ -125,7 +131,9 @@ class Heartbeat:
 
 
 class RolloutInProgress:
-    """The claimed episode and the worlds after it: which one is played, and whether to stop."""
+    """The claimed episode and the worlds after it: records them, and knows whether to stop."""
+
+    _recorder: Recorder
 
     def __init__(
         self, store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event, run_id: str
@@ -149,7 +157,8 @@ class RolloutInProgress:
         self.episode_id = episode.id
         self._heartbeat.episode_id = episode.id
         self._slot.write(replace(self._slot.read(), episode_id=episode.id))
-        return _WorkerRecorder(self.store.recorder(episode.id), self)
+        self._recorder = self.store.recorder(episode.id)
+        return self
 
     def should_stop(self) -> bool:
         """True after a user's stop or a signal; reads the database every 0.25 s at most."""
@@ -165,21 +174,6 @@ class RolloutInProgress:
         """Whether the run's model calls in all workers, plus `more` (not stored yet), reach its budget."""
         return not self._budget.is_open and self._budget.is_spent(self.store.runs.spent(self.run_id).plus(more))
 
-    def corrected(self, outcome: Outcome) -> Outcome:
-        """The loop reports ABORTED for every stop; without a user's request it is an interruption."""
-        if outcome.stop_reason is not StopReason.ABORTED or self._stop_requested:
-            return outcome
-        detail = f"Its worker ({worker_name(os.getpid())}) was asked to shut down (SIGTERM) after its last step."
-        return Outcome(StopReason.INTERRUPTED, outcome.finished_at, EpisodeError("worker_ended", detail))
-
-
-class _WorkerRecorder:
-    """The store's recorder, with the corrected outcome."""
-
-    def __init__(self, recorder: Recorder, rollout: RolloutInProgress) -> None:
-        self._recorder = recorder
-        self._rollout = rollout
-
     def start(self, started_at: datetime, initial: StateRecord) -> None:
         self._recorder.start(started_at, initial)
 
@@ -187,7 +181,11 @@ class _WorkerRecorder:
         self._recorder.record(decision)
 
     def finish(self, outcome: Outcome) -> None:
-        self._recorder.finish(self._rollout.corrected(outcome))
+        """The loop reports ABORTED for every stop; without a user's request it is an interruption."""
+        if outcome.stop_reason is StopReason.ABORTED and not self._stop_requested:
+            detail = f"Its worker ({worker_name(os.getpid())}) was asked to shut down (SIGTERM) after its last step."
+            outcome = Outcome(StopReason.INTERRUPTED, outcome.finished_at, EpisodeError("worker_ended", detail))
+        self._recorder.finish(outcome)
 
 
 def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
@@ -245,18 +243,14 @@ def _work_in(store: TraceStore, settings: Settings, slot: Slot, shutdown_request
     except StoreError as error:
         _log_error("The worker ends because recording failed:", error)
         _leave_reason(slot, f"Recording failed: {error}")
-        _interrupt_own(store, slot)
+        try:
+            interrupt_orphaned(store, slot)
+        except StoreError as again:
+            _log.error("Its episode could not be interrupted (%s) The next sweep will do it.", again)
         return 1
     _log.info("Done after %d episodes%s.", played, ", shutdown requested" if shutdown_requested.is_set() else "")
     slot.write(SlotRecord())
     return 0
-
-
-def _interrupt_own(store: TraceStore, slot: Slot) -> None:
-    try:
-        interrupt_orphaned(store, slot)
-    except StoreError as error:
-        _log.error("Its episode could not be interrupted (%s) The next sweep will do it.", error)
 
 
 def _log_error(what: str, error: Exception) -> None:
@@ -271,18 +265,12 @@ def _leave_reason(slot: Slot, detail: str) -> None:
 
 
 def _recheck_queue(settings: Settings) -> None:
-    """Otherwise a launch that found this slot taken just before its release would wait for ever."""
+    """Otherwise a launch that found this slot taken just before its release would wait forever."""
     try:
         with closing(TraceStore.from_settings(settings)) as store:
             ensure_workers(store, settings)
     except CraftscopeError as error:
         _log.error("%s", error)
-
-
-def _slot(settings: Settings, path: Path | None, descriptor: int | None) -> Slot | None:
-    if path is not None and descriptor is not None:
-        return Slot.adopt(descriptor, path)
-    return next(free_slots(settings), None)
 
 
 def _listen_for_shutdown() -> threading.Event:
@@ -303,15 +291,6 @@ def _start_log() -> None:
     for handler in logging.getLogger().handlers:
         if handler.formatter is not None:
             handler.formatter.converter = time.gmtime
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m core.worker", description="Play queued episodes until none is left."
-    )
-    parser.add_argument("--slot", type=Path, help="the slot file that the starter holds for this worker")
-    parser.add_argument("--slot-fd", type=int, help="the open file of that slot")
-    return parser
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ def test_an_invalid_environment_is_rejected():
 
 def test_on_done_is_terminate_or_reset():
     assert run_of(on_done="reset").episodes[0].spec.on_done is OnDone.RESET
-    assert error_message(on_done="explode") == 'on_done is \'explode\'; give "terminate" or "reset".'
+    assert error_message(on_done="explode") == "on_done is 'explode'; give one of terminate, reset."
 
 
 def test_a_long_run_name_is_rejected():

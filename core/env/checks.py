@@ -32,12 +32,7 @@ def checked_seed(seed: object) -> int:
 
 def checked_episode(episode: object) -> int:
     """Raises InvalidSeeds unless it is a whole number from 1 to 2**31 - 1."""
-    number = _whole_number(episode)
-    if number is None or not 1 <= number <= MAX_SEED:
-        raise InvalidSeeds(
-            f"The episode (which world of the seed) is {episode!r}; give a whole number from 1 to {MAX_SEED}."
-        )
-    return number
+    return _checked(episode, "episode (which world of the seed)", "", MAX_SEED, InvalidSeeds)
 
 
 def checked_action(action: object) -> int:
@@ -86,26 +81,17 @@ def checked_size(size: object, view: tuple[int, int]) -> tuple[int, int]:
 
 def checked_cell(cell: object) -> int:
     """Pixels per cell of a world picture. Raises InvalidConfig unless it is a whole number from 1 to 64."""
-    number = _whole_number(cell)
-    if number is None or not 1 <= number <= 64:
-        raise InvalidConfig(f"The cell size is {cell!r}; give a whole number of pixels from 1 to 64.")
-    return number
+    return _checked(cell, "cell size", " of pixels", 64)
 
 
 def checked_count(count: object) -> int:
     """A number of environments. Raises InvalidConfig unless it is a whole number from 1."""
-    number = _whole_number(count)
-    if number is None or number < 1:
-        raise InvalidConfig(f"The number of environments is {count!r}; give a whole number from 1.")
-    return number
+    return _checked(count, "number of environments", "", MAX_LENGTH)
 
 
 def checked_length(length: object, name: str = "length") -> int:
     """A number of steps. Raises InvalidConfig, naming the argument."""
-    number = _whole_number(length)
-    if number is None or not 1 <= number <= MAX_LENGTH:
-        raise InvalidConfig(f"The {name} is {length!r}; give a whole number of steps from 1 to {MAX_LENGTH}.")
-    return number
+    return _checked(length, name, " of steps", MAX_LENGTH)
 
 
 def sequence_in(value: object) -> Sequence[object] | None:
@@ -116,6 +102,13 @@ def sequence_in(value: object) -> Sequence[object] | None:
     if isinstance(elements, Sequence) and not isinstance(elements, (str, bytes)):
         return cast(Sequence[object], elements)
     return None
+
+
+def _checked(value: object, name: str, of_unit: str, high: int, error: type[InvalidInput] = InvalidConfig) -> int:
+    number = _whole_number(value)
+    if number is None or not 1 <= number <= high:
+        raise error(f"The {name} is {value!r}; give a whole number{of_unit} from 1 to {high}.")
+    return number
 
 
 def _pair(value: object, name: str, unit: str, low: int, high: int) -> tuple[int, int]:

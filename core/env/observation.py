@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.env.rules import ACHIEVEMENTS, DIRECTIONS, MAX_ITEM, SEMANTIC_IDS, SEMANTIC_NAMES, VITALS
+from core.env.scene import local_cells
 
 # What `nearest` looks for, in the order in which the text names it.
 NEAREST_KINDS: tuple[str, ...] = (
@@ -88,29 +89,23 @@ def local_names(
     semantic: NDArray[np.uint8], position: tuple[int, int], grid: tuple[int, int]
 ) -> tuple[tuple[str, ...], ...]:
     """The rows of the local view, `grid` = (width, height) cells around `position`; see `Observation.local`."""
-    width, height = semantic.shape
-    left, top = position[0] - grid[0] // 2, position[1] - grid[1] // 2
-    ids: list[list[int]] = semantic[max(0, left) : left + grid[0], max(0, top) : top + grid[1]].T.tolist()
-    rows = {max(0, top) + i: row for i, row in enumerate(ids)}
-    before = (SEMANTIC_NAMES[0],) * max(0, -left)
-    after = (SEMANTIC_NAMES[0],) * max(0, left + grid[0] - width)
-    outside = (SEMANTIC_NAMES[0],) * grid[0]
-    return tuple(
-        (*before, *(SEMANTIC_NAMES[id_] for id_ in rows[y]), *after) if 0 <= y < height else outside
-        for y in range(top, top + grid[1])
-    )
+    rows = local_cells(semantic, position, grid).T.tolist()
+    return tuple(tuple(SEMANTIC_NAMES[id_] for id_ in row) for row in rows)
 
 
 def as_text(observation: Observation) -> str:
     """The observation in English; equal observations give equal text in every process."""
+    time_of_day = "Day" if observation.daylight >= 0.5 else "Night"
+    items = [f"{name} {n}" for name, n in observation.inventory.items() if n > 0 and name not in VITALS]
+    counts = observation.achievement_counts
+    unlocked = [f"{name} x{counts[name]}" for name, is_unlocked in observation.achievements.items() if is_unlocked]
     lines = [
-        f"Step {observation.step} of {observation.step_limit}. {_time_of_day(observation.daylight)}",
+        f"Step {observation.step} of {observation.step_limit}. "
+        f"{time_of_day}, daylight {observation.daylight * 100:.0f} %.",
         _where(observation),
         "Vitals: " + ", ".join(f"{name} {observation.inventory[name]}/{MAX_ITEM[name]}" for name in VITALS) + ".",
-        "Inventory: " + (_carried(observation.inventory) or "empty") + ".",
-        f"Achievements ({sum(observation.achievements.values())} of {len(ACHIEVEMENTS)}): "
-        + (_unlocked(observation) or "none so far")
-        + ".",
+        f"Inventory: {', '.join(items) or 'empty'}.",
+        f"Achievements ({len(unlocked)} of {len(ACHIEVEMENTS)}): {', '.join(unlocked) or 'none so far'}.",
         "Local view, you in the middle:",
         *_grid_lines(observation.local),
         "Nearest: " + _nearest(observation.nearest) + ".",
@@ -123,25 +118,11 @@ def as_text(observation: Observation) -> str:
     return "\n".join(lines)
 
 
-def _time_of_day(daylight: float) -> str:
-    name = "Day" if daylight >= 0.5 else "Night"
-    return f"{name}, daylight {daylight * 100:.0f} %."
-
-
 def _where(observation: Observation) -> str:
     x, y = observation.position
     faced = "the edge of the world" if observation.faced == SEMANTIC_NAMES[0] else observation.faced
     state = "asleep" if observation.sleeping else "awake"
     return f"You are {state} at x={x}, y={y}, facing {_DIRECTION_NAMES[observation.facing]}; in front of you: {faced}."
-
-
-def _carried(inventory: dict[str, int]) -> str:
-    return ", ".join(f"{name} {n}" for name, n in inventory.items() if n > 0 and name not in VITALS)
-
-
-def _unlocked(observation: Observation) -> str:
-    counts = observation.achievement_counts
-    return ", ".join(f"{name} x{counts[name]}" for name, unlocked in observation.achievements.items() if unlocked)
 
 
 def _grid_lines(local: tuple[tuple[str, ...], ...]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.env.rules import DIRECTIONS, ITEMS, RIPE_AGE
 from core.env.state import ARROW, COW, PLANT, PLAYER, SKELETON, ZOMBIE, Thing, WorldState
@@ -19,7 +20,7 @@ def scene_of(state: WorldState, grid: tuple[int, int]) -> Scene:
     return Scene(
         step=state.step,
         grid=grid,
-        materials=_local_materials(state, left, top, grid),
+        materials=tuple(local_cells(state.materials, state.position, grid).ravel().tolist()),
         sprites=tuple(
             [
                 Sprite(texture_of(thing, sleeping), thing.x - left, thing.y - top)
@@ -47,10 +48,11 @@ def _direction_of(thing: Thing) -> str:
     return _DIRECTION_NAMES[thing.facing_x, thing.facing_y]
 
 
-def _local_materials(state: WorldState, left: int, top: int, grid: tuple[int, int]) -> tuple[int, ...]:
+def local_cells(cells: NDArray[np.uint8], center: tuple[int, int], grid: tuple[int, int]) -> NDArray[np.uint8]:
+    """The part of a map of the world around `center`, uint8 of shape `grid`; 0 outside the world."""
     local = np.zeros(grid, np.uint8)
-    width, height = state.area
+    (width, height), (left, top) = cells.shape, (center[0] - grid[0] // 2, center[1] - grid[1] // 2)
     x0, x1 = max(0, left), min(width, left + grid[0])
     y0, y1 = max(0, top), min(height, top + grid[1])
-    local[x0 - left : x1 - left, y0 - top : y1 - top] = state.materials[x0:x1, y0:y1]
-    return tuple(local.ravel().tolist())
+    local[x0 - left : x1 - left, y0 - top : y1 - top] = cells[x0:x1, y0:y1]
+    return local

@@ -71,21 +71,14 @@ class _Values(_Origin):
     rewarded_health: _Amount
 
 
+# The fields of `_Values` that are fields of `WorldState` too.
+_SHARED = ("seed", "episode", "step", "things", "chunks", "player", "unlocked", "rewarded_health")
+
+
 def pack_snapshot(state: WorldState, config: EnvConfig) -> bytes:
     """config: of the environment that `state` belongs to."""
-    values = _Values(
-        engine=ENGINE_VERSION,
-        config=config,
-        seed=state.seed,
-        episode=state.episode,
-        step=state.step,
-        generator_position=state.generator.position,
-        things=state.things,
-        chunks=state.chunks,
-        player=state.player,
-        unlocked=state.unlocked,
-        rewarded_health=state.rewarded_health,
-    )
+    shared = {name: getattr(state, name) for name in _SHARED}
+    values = _Values(engine=ENGINE_VERSION, config=config, generator_position=state.generator.position, **shared)
     text = msgspec.json.encode(values)
     payload = struct.pack("<I", len(text)) + text + state.materials.tobytes() + state.generator.key
     packed = zstandard.ZstdCompressor(level=3).compress(payload)
@@ -161,16 +154,9 @@ def _state(values: _Values, arrays: bytes, config: EnvConfig) -> WorldState:
     cells = config.area[0] * config.area[1]
     _expect(len(arrays) == cells + _KEY_BYTES, "its arrays have another size")
     return WorldState(
-        seed=values.seed,
-        episode=values.episode,
-        step=values.step,
         generator=GeneratorState(arrays[cells:], values.generator_position),
         materials=np.frombuffer(arrays[:cells], np.uint8).reshape(config.area),
-        things=values.things,
-        chunks=values.chunks,
-        player=values.player,
-        unlocked=values.unlocked,
-        rewarded_health=values.rewarded_health,
+        **{name: getattr(values, name) for name in _SHARED},
     )
 
 
