@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,8 @@ def test_traits_count_what_stands_within_the_radius(seed_42: SeedDescription, wo
     assert seed_42.cows == _within_radius(seed_42, world_42, ("cow",))
     assert seed_42.hostiles == _within_radius(seed_42, world_42, ("zombie", "skeleton"))
     assert seed_42.radius == RADIUS == 10
+    assert seed_42.start == (32, 32)
+    assert (seed_42.inventory["health"], seed_42.inventory["wood"]) == (9, 0)
 
 
 def test_trees_are_terrain_and_so_are_found():
@@ -80,12 +83,6 @@ def test_a_world_without_a_resource_says_none():
     assert tiny.distances["diamond"] is None
 
 
-def test_the_start_is_the_middle_with_full_vitals(seed_42: SeedDescription):
-    assert seed_42.start == (32, 32)
-    assert seed_42.inventory["health"] == 9
-    assert seed_42.inventory["wood"] == 0
-
-
 @pytest.mark.parametrize(
     ("trees", "hostiles", "difficulty"),
     [
@@ -103,12 +100,9 @@ def test_difficulty_is_the_first_rule_that_fits(trees: int, hostiles: int, diffi
     assert difficulty_of(trees=trees, hostiles=hostiles) is difficulty
 
 
-def test_the_picture_shows_the_whole_world(seed_42: SeedDescription):
+def test_the_picture_shows_the_whole_world_in_its_shape(seed_42: SeedDescription):
     image = Image.open(io.BytesIO(seed_42.picture_png))
     assert (image.format, image.size) == ("PNG", (512, 512))
-
-
-def test_the_picture_of_a_world_that_is_not_square_keeps_its_shape():
     image = Image.open(io.BytesIO(describe_seed(1, env=SMALL).picture_png))
     assert image.width * 20 == image.height * 24
 
@@ -117,10 +111,7 @@ def test_each_world_of_a_seed_has_its_own_description():
     first, second = describe_seed(5, env=SMALL), describe_seed(5, world_episode=2, env=SMALL)
     assert second.world_episode == 2
     assert first.picture_png != second.picture_png
-
-
-def test_a_description_is_deterministic():
-    assert describe_seed(6, env=SMALL) == describe_seed(6, env=SMALL)
+    assert first == describe_seed(5, env=SMALL)
 
 
 def test_descriptions_keep_the_given_order_and_are_stored(store: TraceStore):
@@ -131,11 +122,8 @@ def test_descriptions_keep_the_given_order_and_are_stored(store: TraceStore):
 
 def test_a_stored_description_is_reused(store: TraceStore):
     (made,) = describe_seeds(store, (8,), env=SMALL)
-    marked = SeedDescription(
-        **{**{name: getattr(made, name) for name in SeedDescription.__slots__}, "picture_png": b"kept"}
-    )
-    store.seeds.save(marked)
-    assert next(describe_seeds(store, (8,), env=SMALL)).picture_png == b"kept"
+    store.seeds.save(replace(made, picture_png=b"stored"))
+    assert next(describe_seeds(store, (8,), env=SMALL)).picture_png == b"stored"
 
 
 def test_descriptions_are_made_lazily(store: TraceStore):
@@ -151,12 +139,8 @@ def test_descriptions_are_stored_per_environment(store: TraceStore):
     assert known_description(store, 1, world_episode=2, env=SMALL) is None
 
 
-@pytest.mark.parametrize("seed", [-1, 2**31, True, "7", 1.5])
-def test_an_invalid_seed_is_rejected(seed: object):
+def test_an_invalid_seed_or_environment_is_rejected():
     with pytest.raises(InvalidSeeds, match="2147483647"):
-        describe_seed(seed, env=SMALL)  # pyright: ignore[reportArgumentType]
-
-
-def test_an_invalid_environment_is_rejected():
+        describe_seed(-1, env=SMALL)
     with pytest.raises(InvalidConfig, match="area"):
         describe_seed(1, env=EnvConfig(area=(0, 64)))

@@ -13,6 +13,7 @@ import pytest
 from core.env import CrafterEnv
 from core.env.observation import Observation
 from core.env.rules import ACTIONS
+from core.env.simulation import Simulation
 from core.errors import PolicyError, RolloutError
 from core.policies import BudgetSpent
 from core.policies.tools import RawCall, read_tool_calls
@@ -47,9 +48,12 @@ SPEC = EpisodeSpec(
 )
 
 
+NOOP = PolicyReply((ToolCall("interact", "{}", actions=("noop",)),))
+
+
 @dataclass
 class Plays:
-    """A policy that gives the same actions each time, or whatever `answer` gives."""
+    """A policy that replies with the same actions each time, or with what `answer` returns."""
 
     actions: tuple[str, ...] = ("noop",)
     answer: Callable[[int], PolicyReply] | None = None
@@ -73,7 +77,7 @@ class Plays:
 
 @dataclass
 class Notes:
-    """A recorder that keeps what it was told, in order."""
+    """A recorder that lists its calls."""
 
     told: list[str] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
@@ -92,8 +96,8 @@ class Notes:
         self.outcome = outcome
 
 
-def play(policy: Any, spec: EpisodeSpec = SPEC, env: Any = None, **more: Any) -> Episode:
-    env = env or CrafterEnv.from_config(spec.env, observe=False)
+def play(policy: Any, spec: EpisodeSpec = SPEC, **more: Any) -> Episode:
+    env = CrafterEnv.from_config(spec.env, observe=False)
     more.setdefault("recorder", NoRecorder())
     return run_episode(spec, env, policy, RewardShaper(spec.reward), **more)
 
@@ -112,7 +116,7 @@ def test_the_recorder_gets_everything_in_order():
 
 @dataclass
 class Waits(Plays):
-    """A policy that waits for an answer that never comes, as long as it may."""
+    """A policy that waits for an answer that never comes, until its time is over."""
 
     clock: Callable[[], float] = time.monotonic
     deadline_s: float = 0.0
@@ -202,10 +206,7 @@ def test_death_terminates_and_nothing_is_played_after_it():
 
 
 def test_a_reply_without_tool_call_fails_the_episode_and_keeps_earlier_decisions():
-    def answer(asked: int) -> PolicyReply:
-        return PolicyReply(()) if asked == 3 else PolicyReply((ToolCall("interact", "{}", actions=("noop",)),))
-
-    episode = play(Plays(answer=answer))
+    episode = play(Plays(answer=lambda asked: PolicyReply(()) if asked == 3 else NOOP))
     assert episode.stop_reason is StopReason.NO_TOOL_CALL
     assert episode.status is EpisodeStatus.FAILED
     assert episode.length == 2
@@ -228,7 +229,7 @@ def test_a_policy_that_raises_fails_the_episode(raised: Exception, kind: str):
     def answer(asked: int) -> PolicyReply:
         if asked == 2:
             raise raised
-        return PolicyReply((ToolCall("interact", "{}", actions=("noop",)),))
+        return NOOP
 
     episode = play(Plays(answer=answer))
     assert episode.stop_reason is StopReason.POLICY_ERROR
@@ -236,48 +237,33 @@ def test_a_policy_that_raises_fails_the_episode(raised: Exception, kind: str):
     assert episode.length == 1
 
 
-class _BreaksAt:
-    """The real environment, until a step that raises."""
+def test_an_environment_error_keeps_the_steps_before_it(monkeypatch: pytest.MonkeyPatch):
+    def fail(self: Simulation, action: int) -> Any:
+        if self.step_count == 4:
+            raise RuntimeError("no ground")
+        return advance(self, action)
 
-    def __init__(self, step: int) -> None:
-        self._env = CrafterEnv.from_config(SPEC.env, observe=False)
-        self._left = step
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._env, name)
-
-    def step(self, action: int) -> Any:
-        self._left -= 1
-        if self._left < 0:
-            raise RuntimeError("the floor is gone")
-        return self._env.step(action)
-
-    def reset(self, **more: Any) -> Any:
-        if self._left < 0:
-            raise RuntimeError("no world")
-        return self._env.reset(**more)
-
-
-def test_an_environment_error_keeps_the_steps_before_it():
-    episode = play(Plays(("noop",) * 3), env=_BreaksAt(4))
+    advance = Simulation.advance
+    monkeypatch.setattr(Simulation, "advance", fail)
+    episode = play(Plays(("noop",) * 3))
     assert episode.stop_reason is StopReason.ENV_ERROR
     assert episode.length == 4
     assert episode.decisions[-1].not_executed == ("noop", "noop")
-    assert episode.outcome and episode.outcome.error and "the floor is gone" in episode.outcome.error.detail
+    assert episode.outcome and episode.outcome.error and "no ground" in episode.outcome.error.detail
 
 
 def test_a_world_that_cannot_be_made_fails_the_episode():
     notes = Notes()
-    episode = play(Plays(), env=_BreaksAt(-1), recorder=notes)
+    episode = play(Plays(), replace(SPEC, seed=-1), recorder=notes)
     assert episode.stop_reason is StopReason.ENV_ERROR
     assert episode.initial is None
     assert notes.told == ["finish"]
 
 
 class Fickle(Strategy[NoParams]):
-    """Fails where a test says so; pays 1 for every decision before."""
+    """Pays 1 for each decision, and fails after `fails_at` of them."""
 
-    name, version, label, description = "fickle", 1, "Fickle", "Fails where a test says so."
+    name, version, label, description = "fickle", 1, "Fickle", "Fails on purpose."
     fails_at = 2
 
     def __init__(self, config: RewardConfig, params: NoParams) -> None:
@@ -326,8 +312,8 @@ def test_the_policys_error_comes_before_the_strategys(fickle: type[Fickle]):
 
 def test_a_limit_does_not_hide_the_error_of_a_strategy(fickle: type[Fickle]):
     fickle.fails_at = 0
-    capped = replace(FICKLE, limits=replace(FICKLE.limits, max_steps=1))
-    assert play(Plays(("noop", "noop")), capped).stop_reason is StopReason.REWARD_ERROR
+    one_step = replace(FICKLE, limits=replace(FICKLE.limits, max_steps=1))
+    assert play(Plays(("noop", "noop")), one_step).stop_reason is StopReason.REWARD_ERROR
 
 
 def test_a_strategy_that_cannot_be_made_fails_the_episode(fickle: type[Fickle]):
@@ -442,12 +428,6 @@ def test_reset_plays_the_next_world_with_fresh_credits_and_shared_limits():
         assert episode.initial is not None
         assert episode.decisions[0].before == episode.initial.facts
         assert not any(episode.initial.facts.achievements.values())
-
-
-def test_terminate_stops_after_the_first_world():
-    spec = replace(SPEC, env=replace(SPEC.env, length=3))
-    episodes = run_rollout(spec, episode_id="a", run_id="b", recorder_for=lambda queued: NoRecorder())
-    assert len(episodes) == 1
 
 
 def test_every_action_name_can_be_executed():

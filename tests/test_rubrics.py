@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +75,6 @@ def test_the_criteria_of_events_state_their_bounds(criterion: str, bounds: tuple
 
     for bound in bounds:
         assert bound in texts[criterion]
-
-
-def test_every_rubric_has_a_version_a_goal_and_weights_that_sum_to_one():
-    for rubric in load_rubrics().values():
-        assert rubric.version and rubric.goal_text
-        assert math.fsum(criterion.weight for criterion in rubric.criteria) == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

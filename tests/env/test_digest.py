@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from core.env.digest import Digests, digests
 from core.env.state import ARROW, COW, PLAYER, Chunk, GeneratorState, PlayerState, Thing, WorldState
 from tests.support.worlds import EnvMaker, first_state
 
-# A world of 3 x 2 cells that no game would reach, with every value different from its neighbours.
+# A world of 3 x 2 cells in which every value differs from its neighbours, so that none can be left out or swapped.
 STATE = WorldState(
     seed=2**31 - 1,
     episode=3,
@@ -73,66 +71,10 @@ def test_the_digests_of_seed_42_are_pinned(env_at: EnvMaker) -> None:
     )
 
 
-def _player(state: WorldState, **changes: object) -> WorldState:
-    return replace(state, player=replace(state.player, **changes))
-
-
-def _thing(state: WorldState, **changes: int) -> WorldState:
-    return replace(state, things=(*state.things[:-1], state.things[-1]._replace(**changes)))
-
-
-def _mined(state: WorldState) -> WorldState:
-    materials = state.materials.copy()
-    materials[0, 0] = 4
-    return replace(state, materials=materials)
-
-
-Change = Callable[[WorldState], WorldState]
-
-SITUATION: dict[str, Change] = {
-    "seed": lambda s: replace(s, seed=5),
-    "episode": lambda s: replace(s, episode=4),
-    "materials": _mined,
-    "shape of the area": lambda s: replace(s, materials=s.materials.reshape(2, 3)),
-    "kind": lambda s: _thing(s, kind=COW),
-    "place": lambda s: _thing(s, y=0),
-    "health": lambda s: _thing(s, health=1),
-    "facing": lambda s: _thing(s, facing_y=-1),
-    "counter": lambda s: _thing(s, counter=1),
-    "order of things": lambda s: replace(s, things=(s.things[0], *reversed(s.things[1:]))),
-    "order in a chunk": lambda s: replace(s, chunks=(s.chunks[0], Chunk(0, 0, (0, 1, 2)))),
-    "order of chunks": lambda s: replace(s, chunks=s.chunks[::-1]),
-    "an empty chunk": lambda s: replace(s, chunks=s.chunks[1:]),
-    "inventory": lambda s: _player(s, inventory=(6, *s.player.inventory[1:])),
-    "achievement counts": lambda s: _player(s, achievement_counts=(1, *s.player.achievement_counts[1:])),
-    "sleeping": lambda s: _player(s, sleeping=False),
-    "last health": lambda s: _player(s, last_health=7),
-    "unlocked": lambda s: replace(s, unlocked=(False,) * 22),
-    "rewarded health": lambda s: replace(s, rewarded_health=8),
-}
-HIDDEN: dict[str, Change] = {
-    "step": lambda s: replace(s, step=152),
-    "generator key": lambda s: replace(s, generator=GeneratorState(bytes(2496), 624)),
-    "generator position": lambda s: replace(s, generator=GeneratorState(s.generator.key, 623)),
-    "hunger": lambda s: _player(s, hunger=2.0),
-    "thirst": lambda s: _player(s, thirst=2.5),
-    "fatigue": lambda s: _player(s, fatigue=3.0),
-    "recover": lambda s: _player(s, recover=-0.5),
-}
-
-
-@pytest.mark.parametrize("name", SITUATION)
-def test_another_situation_changes_both_digests(name: str) -> None:
-    changed = digests(SITUATION[name](STATE))
-    assert changed.state != digests(STATE).state
-    assert changed.world != digests(STATE).world
-
-
-@pytest.mark.parametrize("name", HIDDEN)
-def test_what_an_observer_cannot_see_changes_the_state_digest_only(name: str) -> None:
-    changed = digests(HIDDEN[name](STATE))
-    assert changed.state != digests(STATE).state
-    assert changed.world == digests(STATE).world
+def test_what_an_observer_cannot_see_changes_the_state_digest_only() -> None:
+    later = digests(replace(STATE, step=152))
+    assert later.state != digests(STATE).state
+    assert later.world == digests(STATE).world
 
 
 def test_memory_layout_does_not_matter() -> None:

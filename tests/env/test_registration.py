@@ -41,12 +41,6 @@ def test_make_returns_the_standard_crafter() -> None:
     assert np.array_equal(observation, CrafterEnv().reset(seed=3)[0])
 
 
-def test_max_episode_steps_truncate() -> None:
-    env = gymnasium.make(ID, **SMALL, max_episode_steps=2)
-    env.reset(seed=3)
-    assert [env.step(0)[3] for _ in range(2)] == [False, True]
-
-
 @pytest.mark.parametrize("mode", [None, "vector_entry_point", "sync", "async"])
 def test_make_vec_plays_the_same_worlds_in_every_mode(mode: str | None) -> None:
     batch = gymnasium.make_vec(ID, 2, mode, area=(24, 24), length=10, max_episode_steps=5)

@@ -65,10 +65,21 @@ def _assert_same(ours: Any, theirs: Any) -> None:
         assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("count", [0, -1, 2.0, "3", True])
-def test_an_invalid_number_of_environments_is_refused(count: object) -> None:
-    with pytest.raises(InvalidConfig, match="The number of environments"):
-        CrafterVectorEnv(count)  # pyright: ignore[reportArgumentType]
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"num_envs": 0}, "The number of environments is 0"),
+        ({"num_envs": 2.0}, "The number of environments"),
+        ({"num_envs": True}, "The number of environments"),
+        ({"num_envs": 2, "max_episode_steps": 0}, "The max_episode_steps"),
+        ({"num_envs": 2, "max_episode_steps": "5"}, "The max_episode_steps"),
+        ({"num_envs": 2, "autoreset_mode": "same_step"}, "SameStep"),
+        ({"num_envs": 2, "render_mode": "human"}, "The render mode"),
+    ],
+)
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidConfig, match=sentence):
+        CrafterVectorEnv(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -130,22 +141,11 @@ def test_a_reset_mask_resets_only_the_chosen_worlds() -> None:
             batch.reset(options={"reset_mask": mask})
 
 
-def test_an_unknown_autoreset_mode_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InvalidConfig, match="SameStep"):
-        CrafterVectorEnv(2, AREA, autoreset_mode="same_step")
-
-
 @pytest.mark.parametrize(("length", "most"), [(3, None), (3, -1), (3, 5), (10_000, 3)])
 def test_an_episode_is_truncated_at_its_length_or_max_episode_steps(length: int, most: int | None) -> None:
     batch = CrafterVectorEnv(2, AREA, length=length, max_episode_steps=most)
     batch.reset(seed=3)
     assert [batch.step([0, 0])[3].tolist() for _ in range(3)] == [[False, False], [False, False], [True, True]]
-
-
-@pytest.mark.parametrize("most", [0, 2.5, True, "5"])
-def test_invalid_max_episode_steps_are_refused(most: Any) -> None:
-    with pytest.raises(InvalidConfig, match="max_episode_steps"):
-        CrafterVectorEnv(2, AREA, max_episode_steps=most)
 
 
 def test_a_batch_renders() -> None:
@@ -154,8 +154,6 @@ def test_a_batch_renders() -> None:
     assert batch.render_mode == "rgb_array"
     pictures: Any = batch.render()
     assert np.shape(pictures) == (2, 64, 64, 3)
-    with pytest.raises(InvalidConfig, match="render mode"):
-        CrafterVectorEnv(2, AREA, render_mode="human")
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])

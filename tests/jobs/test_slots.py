@@ -66,15 +66,11 @@ def test_a_slot_handed_to_a_process_is_held_until_that_process_is_killed(path: P
         assert slot.read().episode_id == "abc"
 
 
-def test_a_record_is_read_as_written(path: Path):
+def test_a_record_is_read_as_written_but_for_a_long_detail(path: Path):
     record = SlotRecord(SlotState.FAILED, "process 7 on here", 12.5, "abc", "Es ging schief: größer als möglich.")
     with take(path) as slot:
         slot.write(record)
         assert slot.read() == record == read_record(path)
-
-
-def test_a_long_detail_is_cut_and_the_file_keeps_its_length(path: Path):
-    with take(path) as slot:
         slot.write(SlotRecord(detail="\x00\n" + "😀" * 5_000))
         assert len(slot.read().detail) == DETAIL_CHARACTERS
         slot.write(SlotRecord())
@@ -103,8 +99,3 @@ def test_an_unwritable_data_folder_is_reported(tmp_path: Path):
     (tmp_path / "workers").write_text("a file where a folder should be")
     with pytest.raises(JobError, match=r"slot-0\.lock cannot be opened .* CRAFTSCOPE_DATA_DIR"):
         Slot.take(tmp_path / "workers" / "slot-0.lock")
-
-
-def test_an_invalid_slot_descriptor_is_rejected(path: Path):
-    with pytest.raises(JobError, match="holds no worker slot"):
-        Slot.adopt(987, path)
