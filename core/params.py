@@ -55,13 +55,13 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    most: int
+    max_length: int
 
     def read(self, value: object) -> str | None:
-        return _converted(value, Annotated[str, Meta(max_length=self.most)])
+        return _converted(value, Annotated[str, Meta(max_length=self.max_length)])
 
     def __str__(self) -> str:
-        return f"text of at most {self.most:,} characters"
+        return f"text of at most {self.max_length:,} characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def number(default: float | None, *, label: str, description: str, low: float, h
     return _field(default, label, description, Number(low, high, optional=default is None))
 
 
-def text(default: str, *, label: str, description: str, most: int = 200) -> Any:
-    return _field(default, label, description, Text(most))
+def text(default: str, *, label: str, description: str, max_length: int = 200) -> Any:
+    return _field(default, label, description, Text(max_length))
 
 
 def choice(default: str, *, label: str, description: str, names: Sequence[str]) -> Any:

@@ -6,9 +6,9 @@ import reprlib
 from collections.abc import Sequence
 
 
-def cut(text: str, most: int) -> str:
-    """At most `most` characters; a shortened text ends in three dots."""
-    return text if len(text) <= most else text[: most - 3] + "..."
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters; a shortened text ends in three dots."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def visible(text: str) -> str:
@@ -24,13 +24,13 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def quoted(value: object, most: int = 120) -> str:
-    """The repr of any value, at most `most` characters; long containers, texts and numbers are abbreviated."""
+def quoted(value: object, limit: int = 120) -> str:
+    """The repr of any value, at most `limit` characters; long containers, texts and numbers are abbreviated."""
     try:
         shown = reprlib.repr(value)
     except (ValueError, RecursionError):  # an int with thousands of digits, or lists in lists in lists
         shown = f"<{type(value).__name__}, too long to show>"
-    return cut(shown, most)
+    return cut(shown, limit)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

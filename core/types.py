@@ -299,7 +299,7 @@ class Budget:
             (spent.tokens or 0, self.max_tokens),
             (spent.cost_usd or 0.0, self.max_cost_usd),
         )
-        return any(most is not None and so_far >= most for so_far, most in parts)
+        return any(limit is not None and so_far >= limit for so_far, limit in parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
         )
     except (StoreUnavailable, StoreCorrupt):
         raise
-    except Exception as error:  # noqa: BLE001  process boundary: the queue goes on
+    except Exception as error:  # noqa: BLE001  process boundary: the queue continues
         _log_error(f"Episode {rollout.episode_id or episode.id} failed:", error)
         _interrupt(rollout.store, rollout.episode_id or episode.id, error)
     else:

@@ -67,7 +67,7 @@ def test_a_request_without_messages_has_none(request_: dict[str, object]) -> Non
     assert sent_messages(request_) == ()
 
 
-def test_unknown_parts_of_messages_are_kept_as_json() -> None:
+def test_unknown_parts_of_messages_are_shown_as_json() -> None:
     odd, part, call = sent_messages(
         {"messages": [7, {"role": "user", "content": [{"type": "sound"}]}, {"role": 1, "tool_calls": ["x"]}]}
     )

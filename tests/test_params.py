@@ -18,7 +18,7 @@ class Brewing:
     cups: int = integer(2, label="Cups", description="How many.", low=1, high=9)
     heat: float = number(0.5, label="Heat", description="How hot.", low=-1.0, high=1.0)
     leaf: str = choice("green", label="Leaf", description="Which.", names=["green", "Black"])
-    note: str = text("", label="Note", description="Whatever.", most=5)
+    note: str = text("", label="Note", description="Whatever.", max_length=5)
 
 
 def error_message(given: object) -> str:
@@ -70,7 +70,7 @@ def test_negative_zero_becomes_zero():
         lambda: number(50.0, label="Heat", description="", low=0, high=1),
         lambda: number(0.5, label="Heat", description="", low=1, high=0),
         lambda: choice("red", label="Leaf", description="", names=["green"]),
-        lambda: text("longer", label="Note", description="", most=5),
+        lambda: text("longer", label="Note", description="", max_length=5),
     ],
 )
 def test_an_invalid_default_is_rejected_where_it_is_declared(wrong: Any):

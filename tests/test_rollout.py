@@ -79,20 +79,20 @@ class Plays:
 class Notes:
     """A recorder that lists its calls."""
 
-    told: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     outcome: Outcome | None = None
 
     def start(self, started_at: datetime, initial: StateRecord) -> None:
         assert started_at.tzinfo is not None
-        self.told.append("start")
+        self.calls.append("start")
 
     def record(self, decision: Decision) -> None:
-        self.told.append("record")
+        self.calls.append("record")
         self.decisions.append(decision)
 
     def finish(self, outcome: Outcome) -> None:
-        self.told.append("finish")
+        self.calls.append("finish")
         self.outcome = outcome
 
 
@@ -109,7 +109,7 @@ def limited(**limits: Any) -> EpisodeSpec:
 def test_the_recorder_gets_everything_in_order():
     notes = Notes()
     episode = play(Plays(), recorder=notes)
-    assert notes.told == ["start"] + ["record"] * 10 + ["finish"]
+    assert notes.calls == ["start"] + ["record"] * 10 + ["finish"]
     assert tuple(notes.decisions) == episode.decisions
     assert notes.outcome == episode.outcome
 
@@ -257,7 +257,7 @@ def test_a_world_that_cannot_be_made_fails_the_episode():
     episode = play(Plays(), replace(SPEC, seed=-1), recorder=notes)
     assert episode.stop_reason is StopReason.ENV_ERROR
     assert episode.initial is None
-    assert notes.told == ["finish"]
+    assert notes.calls == ["finish"]
 
 
 class Fickle(Strategy[NoParams]):
@@ -320,7 +320,7 @@ def test_a_strategy_that_cannot_be_made_fails_the_episode(fickle: type[Fickle]):
     fickle.fails_at = -1
     notes = Notes()
     (episode,) = run_rollout(FICKLE, episode_id="e", run_id="r", recorder_for=lambda queued: notes)
-    assert notes.told == ["finish"]
+    assert notes.calls == ["finish"]
     assert episode.stop_reason is StopReason.REWARD_ERROR
     assert (episode.id, episode.run_id, episode.spec, episode.length) == ("e", "r", FICKLE, 0)
     assert episode.outcome and episode.outcome.error and "no table" in episode.outcome.error.detail
@@ -345,7 +345,7 @@ def test_rollout_errors_have_kind_and_detail_and_are_recorded_first():
         play(Plays(answer=lambda asked: PolicyReply(())), recorder=notes, on_error="raise")
     assert caught.value.kind == "no_tool_call"
     assert caught.value.detail
-    assert notes.told == ["start", "record", "finish"]
+    assert notes.calls == ["start", "record", "finish"]
 
 
 def test_an_error_of_the_recorder_is_raised():

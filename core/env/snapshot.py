@@ -123,10 +123,10 @@ def _payload(blob: bytes, config: EnvConfig) -> bytes:
         raise InvalidSnapshot("The snapshot is corrupt: its checksum is wrong. Take another one.")
     try:
         cells = config.area[0] * config.area[1]
-        most = _TEXT_BYTES + (1 + _TEXT_BYTES_PER_CELL) * cells + _KEY_BYTES
-        if zstandard.frame_content_size(packed) > most:
+        limit = _TEXT_BYTES + (1 + _TEXT_BYTES_PER_CELL) * cells + _KEY_BYTES
+        if zstandard.frame_content_size(packed) > limit:
             raise InvalidSnapshot("The snapshot is larger than any Crafter world. Take another one.")
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=most)
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
     except zstandard.ZstdError as error:
         raise InvalidSnapshot(f"The snapshot is corrupt: it cannot be unpacked ({error}). Take another one.") from error
 
@@ -164,7 +164,7 @@ def _check_world(state: WorldState) -> None:
     """Raises ValueError for inconsistent values, which would fail later and elsewhere."""
     player, counts = state.player, state.player.achievement_counts
     _expect(bool(((state.materials >= 1) & (state.materials <= len(MATERIALS))).all()), "an unknown material")
-    _expect(all(0 <= n <= most for n, most in zip(player.inventory, MAX_ITEM.values(), strict=True)), "inventory")
+    _expect(all(0 <= n <= limit for n, limit in zip(player.inventory, MAX_ITEM.values(), strict=True)), "inventory")
     _expect(len(counts) == len(ACHIEVEMENTS) and all(0 <= n <= _MAX_COUNT for n in counts), "achievement counts")
     _expect(0 <= player.last_health <= _INT32, "last health")
     kinds = [thing.kind for thing in state.things]

@@ -95,16 +95,16 @@ _COAL_BIT, _IRON_BIT, _DIAMOND_BIT, _TREE_BIT = 1, 2, 4, 8
 class _Draws:
     """Samples drawn at once and used one by one; `settle` leaves the generator as if only those had been drawn."""
 
-    def __init__(self, random: WorldRandom, most: int) -> None:
+    def __init__(self, random: WorldRandom, count: int) -> None:
         self._random = random
         self._before = random.read()
-        self._left = iter(random.samples(most).tolist())
-        self._most = most
+        self._left = iter(random.samples(count).tolist())
+        self._count = count
         self.sample = self._left.__next__
 
     def settle(self) -> None:
         """Call it once, after the last sample."""
-        used = self._most - operator.length_hint(self._left)
+        used = self._count - operator.length_hint(self._left)
         self._random.set(self._before)
         self._random.skip_samples(used)
 

@@ -32,14 +32,14 @@ class ComponentTotal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFacts:
-    """n decisions, and m rows: one for each thing that a decision changed, in order of decisions.
+    """n decisions, and m rows: one for each quantity that a decision changed, in order of decisions.
 
     decisions: int32 (m,), the decision's index. kinds: uint8 (m,), UNLOCK, INVENTORY or ACHIEVEMENT_COUNT.
-    names: uint16 (m,), numbers into `name_list`. deltas: int32 (m,), after minus before (falls too; 1 for an unlock).
+    names: uint16 (m,), numbers into `name_list`. deltas: int32 (m,), after minus before; 1 for an unlock.
     ranks: int32 (m,), for an unlock how often that achievement was unlocked before in this episode; 0 for others.
     env_rewards, rewards: float64 (n,), what the environment and the shaping paid. step_ends: int32 (n,), exclusive.
     initial: the facts before the first decision. foreseen_end: whether the last decision was known to be the last one
-    when it was scored. components: what each part of the shaping paid, in all.
+    when it was scored. components: what each component paid in the whole episode.
     """
 
     n_decisions: int

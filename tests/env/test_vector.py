@@ -141,9 +141,9 @@ def test_a_reset_mask_resets_only_the_chosen_worlds() -> None:
             batch.reset(options={"reset_mask": mask})
 
 
-@pytest.mark.parametrize(("length", "most"), [(3, None), (3, -1), (3, 5), (10_000, 3)])
-def test_an_episode_is_truncated_at_its_length_or_max_episode_steps(length: int, most: int | None) -> None:
-    batch = CrafterVectorEnv(2, AREA, length=length, max_episode_steps=most)
+@pytest.mark.parametrize(("length", "max_episode_steps"), [(3, None), (3, -1), (3, 5), (10_000, 3)])
+def test_an_episode_is_truncated_at_its_length_or_max_episode_steps(length: int, max_episode_steps: int | None) -> None:
+    batch = CrafterVectorEnv(2, AREA, length=length, max_episode_steps=max_episode_steps)
     batch.reset(seed=3)
     assert [batch.step([0, 0])[3].tolist() for _ in range(3)] == [[False, False], [False, False], [True, True]]
 

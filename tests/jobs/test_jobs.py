@@ -84,11 +84,11 @@ def test_workers_survive_their_parent_and_two_launchers_share_the_slots(store: T
     launchers = [start_launcher(settings) for _ in range(2)]
     run_ids = [launcher.communicate()[0].strip() for launcher in launchers]
     assert [launcher.returncode for launcher in launchers] == [0, 0]
-    most = 0
+    at_once = 0
     while not all(e.status.is_over for run_id in run_ids for e in store.runs.episodes(run_id).rows):
-        most = max(most, running(store))
+        at_once = max(at_once, running(store))
         time.sleep(0.01)
-    assert 1 <= most <= settings.max_workers
+    assert 1 <= at_once <= settings.max_workers
     for run_id in run_ids:
         assert {e.status for e in store.runs.episodes(run_id).rows} == {EpisodeStatus.COMPLETED}
     assert len(known_slot_paths(settings)) <= settings.max_workers

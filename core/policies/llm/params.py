@@ -19,7 +19,9 @@ class LlmParams:
     paired with the server: see `endpoint.check_key`.
     """
 
-    base_url: str = text("", label="Base URL", description="The server, such as https://api.openai.com/v1.", most=500)
+    base_url: str = text(
+        "", label="Base URL", description="The server, such as https://api.openai.com/v1.", max_length=500
+    )
     model: str = text("", label="Model", description="The name that the server uses for it.")
     key_name: str = text(
         "",
@@ -66,13 +68,13 @@ class LlmParams:
         "",
         label="System prompt",
         description="Empty: the rules of the game, written from the game's own data.",
-        most=MAX_PROMPT,
+        max_length=MAX_PROMPT,
     )
     extra: str = text(
         "",
         label="More fields",
         description='A JSON object that is added to each request, such as {"reasoning_effort": "low"}.',
-        most=10_000,
+        max_length=10_000,
     )
     on_bad_call: str = choice(
         "stop",
