@@ -55,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.nice(NICENESS)
     try:
         settings = load_settings()
-        handed_over = options.slot is not None and options.slot_fd is not None
-        slot = Slot.adopt(options.slot_fd, options.slot) if handed_over else next(free_slots(settings), None)
+        slot = Slot.adopt(options.slot_fd, options.slot) if options.slot else next(free_slots(settings), None)
     except CraftscopeError as error:
         _log.error("%s", error)
         return 2

@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import InvalidInput
@@ -14,7 +14,7 @@ from core.scenes import ITEMS, TEXTURES, concat_packed, pack_scenes, read_packed
 from core.types import Scene, Sprite
 
 GRID = (3, 2)
-
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no failure
 
 NAMES = st.one_of(st.sampled_from(TEXTURES + ITEMS), st.text(min_size=1, max_size=3))
 SCENES = st.builds(
@@ -37,11 +37,13 @@ PLAIN = Scene(
 )
 
 
+@patient
 @given(st.lists(SCENES, max_size=4))
 def test_packed_scenes_are_unpacked_equal(given_scenes: list[Scene]) -> None:
     assert unpack_scenes(pack_scenes(given_scenes)) == tuple(given_scenes)
 
 
+@patient
 @given(st.lists(st.lists(SCENES, max_size=2), max_size=3))
 def test_joined_parts_equal_the_whole(parts: list[list[Scene]]) -> None:
     whole = concat_packed(pack_scenes(part) for part in parts)

@@ -89,7 +89,7 @@ def local_names(
     semantic: NDArray[np.uint8], position: tuple[int, int], grid: tuple[int, int]
 ) -> tuple[tuple[str, ...], ...]:
     """The rows of the local view, `grid` = (width, height) cells around `position`; see `Observation.local`."""
-    rows = local_cells(semantic, position, grid).T.tolist()
+    rows: list[list[int]] = local_cells(semantic, position, grid).T.tolist()
     return tuple(tuple(SEMANTIC_NAMES[id_] for id_ in row) for row in rows)
 
 
