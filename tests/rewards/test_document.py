@@ -1,4 +1,4 @@
-"""The JSON that trainers take: it comes back equal, and whatever else is given is answered with a sentence."""
+"""The JSON that trainers use: it is read back equal, and anything else is an error with a sentence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONFIGS = st.builds(
 )
 
 
-def sentence_about(text: str, **names: Any) -> str:
+def message_of(text: str, **names: Any) -> str:
     with pytest.raises(InvalidReward) as caught:
         from_document(text, **names)
     return str(caught.value)
@@ -47,27 +47,27 @@ def body(**fields: Any) -> str:
 @pytest.mark.parametrize("written", [to_document, to_changes])
 @settings(deadline=None)
 @given(CONFIGS)
-def test_a_configuration_comes_back_equal(written: Callable[[RewardConfig], str], config: RewardConfig):
+def test_a_written_configuration_is_read_back_equal(written: Callable[[RewardConfig], str], config: RewardConfig):
     try:
-        usable = checked(config)
+        valid = checked(config)
     except InvalidReward:  # two names that differ in case only
         return
     back = from_document(written(config))
-    assert back == usable
-    assert back.config_hash == usable.config_hash
+    assert back == valid
+    assert back.config_hash == valid.config_hash
 
 
-def test_what_is_at_its_default_is_not_said():
+def test_changes_leave_out_defaults():
     config = RewardConfig("per_achievement", weights={"eat_cow": 2.0})
     assert json.loads(to_changes(config)) == {"strategy": "per_achievement", "weights": {"eat_cow": 2.0}}
 
 
-def test_a_strategys_own_parameters_come_back():
+def test_parameters_of_a_strategy_are_read_back_equal():
     config = checked(RewardConfig("potential_based", params={"potential": "vitals", "gamma": 0.9}))
     assert from_document(to_document(config)) == config
 
 
-def test_what_is_written_has_the_names_that_trainers_know():
+def test_a_document_has_the_names_that_trainers_know():
     config = checked(RewardConfig("per_achievement", weights={"collect_wood": 2.0}))
     document = json.loads(to_document(config))
     assert list(document) == ["format", "version", "config_hash", "step_rewards"]
@@ -81,7 +81,7 @@ def test_what_is_written_has_the_names_that_trainers_know():
     assert set(document["step_rewards"]) == {field.name for field in fields(RewardConfig)}
 
 
-def test_a_bare_object_of_the_old_keys_is_read_and_the_rest_has_its_defaults():
+def test_a_bare_object_with_only_the_old_keys_is_read():
     text = (
         '{"strategy": "complex", "indicator_lambda": 0, "weights": {" Collect_Wood ": 2}, "k_limits": {"eat_cow": 3}}'
     )
@@ -91,7 +91,7 @@ def test_a_bare_object_of_the_old_keys_is_read_and_the_rest_has_its_defaults():
     assert from_document("\ufeff{}") == checked(RewardConfig())
 
 
-def test_a_file_that_was_edited_by_hand_is_read_though_its_hash_is_another():
+def test_a_file_that_was_edited_by_hand_is_read():
     document = json.loads(to_document(RewardConfig("per_achievement")))
     document["step_rewards"]["weights"]["collect_wood"] = 3.0
     assert from_document(json.dumps(document)).weights == {"collect_wood": 3.0}
@@ -103,7 +103,7 @@ def test_null_tables_mean_the_defaults():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "part"),
     [
         (" \n", "The text is empty"),
         ("nonsense", "The text is not JSON: Expecting value in line 1, column 1."),
@@ -127,22 +127,21 @@ def test_null_tables_mean_the_defaults():
         (body(strategy="potential_based", params={"gama": 1}), 'no parameter "gama"; did you mean "gamma"?'),
     ],
 )
-def test_anything_else_is_answered_with_a_sentence(text: str, said: str):
-    sentence = sentence_about(text)
-    assert said in sentence
-    assert len(sentence) < 1_000
+def test_anything_else_is_an_error(text: str, part: str):
+    message = message_of(text)
+    assert part in message
+    assert len(message) < 1_000
 
 
-def test_names_are_compared_with_the_environments_where_they_are_given():
+def test_names_are_compared_with_the_environments():
     text = body(strategy="complex", weights={"colect_wood": 1})
     assert from_document(text).weights == {"colect_wood": 1.0}
-    said = sentence_about(text, achievements=("collect_wood",), items=("wood",))
-    assert 'did you mean "collect_wood"?' in said
+    assert 'did you mean "collect_wood"?' in message_of(text, achievements=("collect_wood",), items=("wood",))
 
 
 @settings(deadline=None)
 @given(st.text(max_size=200) | st.recursive(st.none() | st.booleans() | st.floats() | NAMES, st.lists).map(json.dumps))
-def test_no_text_makes_anything_but_a_configuration_or_a_sentence(text: str):
+def test_any_text_gives_a_configuration_or_an_error(text: str):
     try:
         assert isinstance(from_document(text), RewardConfig)
     except InvalidReward as error:

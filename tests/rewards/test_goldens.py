@@ -1,4 +1,4 @@
-"""The two strategies earn what the original system earned."""
+"""`consistent` and `per_achievement` pay what the original system paid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_file_holds_all_sequences():
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=range(len(SEQUENCES)))
-def test_a_sequence_earns_what_the_original_earned(sequence: dict[str, Any]):
+def test_a_sequence_pays_what_the_original_paid(sequence: dict[str, Any]):
     shaper = RewardShaper(RewardConfig(**sequence["config"]), credit_counts=sequence["credit_counts_before"])
 
     for decision in sequence["decisions"]:

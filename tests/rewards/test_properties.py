@@ -1,4 +1,4 @@
-"""What holds for any configuration and any states."""
+"""Properties of every configuration and any states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts
 ACHIEVEMENTS = ("collect_wood", "collect_drink", "place_table", "wake_up")
 ITEMS = ("wood", "drink", "health", "diamond", "iron_sword")
 
-# A busy machine is slow, and that is no failure.
+# Being slow on a busy machine is not a failure.
 on_any_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 names = st.sampled_from(ACHIEVEMENTS)
@@ -59,47 +59,20 @@ def test_a_total_is_lambda_times_the_sum_of_its_components(config: RewardConfig,
 
 @on_any_machine
 @given(configs, states, states)
-def test_nothing_that_falls_or_stays_is_paid(config: RewardConfig, before: StateFacts, after: StateFacts):
+def test_only_increases_and_unlocks_are_paid(config: RewardConfig, before: StateFacts, after: StateFacts):
     breakdown = RewardShaper(config).score(before, after)
-
     for name, rise in breakdown.inventory_deltas.items():
         assert after.inventory[name] - before.inventory.get(name, 0) == rise > 0
     for name, rise in breakdown.achievement_count_deltas.items():
         assert after.achievement_counts[name] - before.achievement_counts.get(name, 0) == rise > 0
     for name in breakdown.new_achievements:
         assert after.achievements[name] and not before.achievements.get(name, False)
-
-
-@on_any_machine
-@given(configs, states, st.data())
-def test_a_state_in_which_everything_fell_earns_nothing(config: RewardConfig, before: StateFacts, data: st.DataObject):
-    def lower(table: dict[str, int]) -> dict[str, int]:
-        return {name: data.draw(st.integers(min_value=0, max_value=amount)) for name, amount in table.items()}
-
-    after = StateFacts(
-        achievements={name: had and data.draw(st.booleans()) for name, had in before.achievements.items()},
-        inventory=lower(before.inventory),
-        achievement_counts=lower(before.achievement_counts),
-    )
-    breakdown = RewardShaper(config).score(before, after)
-
-    assume(breakdown.strategy != "potential_based")  # it takes back what a worse state is worth
-    assert breakdown.components == ()
-    assert breakdown.total == 0
-    assert breakdown.indicator == 0
-
-
-@on_any_machine
-@given(configs, states, states)
-def test_each_rise_is_paid_once_under_per_achievement(config: RewardConfig, before: StateFacts, after: StateFacts):
-    breakdown = RewardShaper(replace(config, strategy="per_achievement")).score(before, after)
-
-    risen = {name for name, amount in after.inventory.items() if amount > before.inventory.get(name, 0)}
-    assert set(breakdown.inventory_deltas) == risen
-    for component in breakdown.components:
-        if component.kind == "inventory":
-            weight = config.inventory_weights.get(component.name, config.default_inventory_weight)
-            assert component.weight == weight
+    if breakdown.strategy == "per_achievement":
+        risen = {name for name, amount in after.inventory.items() if amount > before.inventory.get(name, 0)}
+        assert set(breakdown.inventory_deltas) == risen
+        for part in breakdown.components:
+            if part.kind == "inventory":
+                assert part.weight == config.inventory_weights.get(part.name, config.default_inventory_weight)
 
 
 @on_any_machine
@@ -123,7 +96,7 @@ def test_an_unlock_is_paid_exactly_as_often_as_its_limit_allows(
 
 @on_any_machine
 @given(configs, sequences, st.integers(min_value=1, max_value=10))
-def test_an_episode_can_be_scored_on_from_its_credit_counts(config: RewardConfig, sequence: list[StateFacts], cut: int):
+def test_scoring_can_continue_from_credit_counts(config: RewardConfig, sequence: list[StateFacts], cut: int):
     assume(cut < len(sequence))
     whole = breakdowns(RewardShaper(config), sequence)
     first = RewardShaper(config)

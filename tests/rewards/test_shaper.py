@@ -1,4 +1,4 @@
-"""Scoring decisions by hand-made states, and adding a strategy."""
+"""Scoring hand-made decisions, and adding a strategy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def with_achievements(*names: str) -> StateFacts:
     return StateFacts(achievements=dict.fromkeys(names, True))
 
 
-def test_two_unlocks_in_one_decision_are_one_point_under_consistent():
+def test_consistent_pays_once_for_two_unlocks_in_one_decision():
     breakdown = RewardShaper(RewardConfig()).score(NOTHING, with_achievements("collect_wood", "place_table"))
 
     assert breakdown.total == 1.0
@@ -35,7 +35,7 @@ def test_a_lambda_of_none_or_zero_counts_as_one(given_lambda: float | None, paid
     assert breakdown.total == paid
 
 
-def test_the_first_drink_is_paid_as_unlock_as_refill_and_as_count():
+def test_the_first_drink_is_paid_as_unlock_refill_and_count():
     before = StateFacts(inventory={"drink": 5})
     after = StateFacts({"collect_drink": True}, {"drink": 6}, {"collect_drink": 1})
     breakdown = RewardShaper(PER_ACHIEVEMENT).score(before, after)
@@ -49,20 +49,20 @@ def test_the_first_drink_is_paid_as_unlock_as_refill_and_as_count():
     assert breakdown.resource_reward == pytest.approx(0.13)
 
 
-def test_drinking_at_full_thirst_goes_on_earning_for_the_count():
+def test_drinking_without_thirst_still_pays_for_the_count():
     before = StateFacts({"collect_drink": True}, {"drink": 9}, {"collect_drink": 7})
     after = StateFacts({"collect_drink": True}, {"drink": 9}, {"collect_drink": 8})
 
     assert RewardShaper(PER_ACHIEVEMENT).score(before, after).total == pytest.approx(0.06)
 
 
-def test_entries_without_a_weight_of_their_own_pay_the_default():
+def test_entries_without_a_weight_pay_the_default():
     after = StateFacts(inventory={"diamond": 1, "health": 2}, achievement_counts={"wake_up": 1})
 
     assert RewardShaper(PER_ACHIEVEMENT).score(NOTHING, after).total == pytest.approx(0.05 + 0.10 + 0.05)
 
 
-def test_an_unlock_that_costs_is_an_unlock_all_the_same():
+def test_an_unlock_with_a_negative_weight_still_sets_the_indicator():
     config = RewardConfig(strategy="per_achievement", weights={"wake_up": -3.0})
     breakdown = RewardShaper(config).score(NOTHING, with_achievements("wake_up"))
 
@@ -78,6 +78,15 @@ def test_credit_counts_are_copied_in_and_out():
 
     assert counts == {"wake_up": 1}
     assert shaper.credit_counts == {"wake_up": 2}
+
+
+def test_environment_pays_the_environments_reward_times_lambda_and_nothing_else():
+    after = StateFacts({"collect_wood": True}, {"wood": 3}, {"collect_wood": 3})
+    breakdown = RewardShaper(RewardConfig("env", indicator_lambda=2.0)).score(NOTHING, after, env_reward=0.9)
+
+    assert breakdown.components == (RewardComponent("environment", "env_reward", 0.9, 1.0, 0.9),)
+    assert (breakdown.strategy, breakdown.total) == ("environment", 1.8)
+    assert RewardShaper(RewardConfig("environment")).score(NOTHING, after).components == ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +106,8 @@ class _StepCost(Strategy[_StepCostParams]):
         yield RewardComponent("cost", "decision", 1, -self.params.cost, -self.params.cost)
 
 
-@pytest.fixture
-def step_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_strategy_gets_its_parameters_and_may_charge(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(STRATEGIES, _StepCost.name, _StepCost)
-
-
-@pytest.mark.usefixtures("step_cost")
-def test_a_strategy_of_ones_own_takes_its_parameters_and_may_cost():
     config = RewardConfig(strategy="Time_Penalty", params={"cost": 0.25}, indicator_lambda=2.0)
     breakdown = RewardShaper(config).score(NOTHING, NOTHING)
 

@@ -1,4 +1,4 @@
-"""An episode's step rewards add up to what its summary says."""
+"""The step-reward summary of an episode and the metrics of a rollout."""
 
 from __future__ import annotations
 
@@ -22,22 +22,16 @@ def episode() -> Episode:
     return run_rollout(spec, episode_id="a", run_id="b", recorder_for=lambda queued: NoRecorder())[0]
 
 
-def test_sums_are_those_of_the_decisions(episode: Episode):
+def test_a_summary_has_the_sums_the_achievements_in_order_and_the_configuration(episode: Episode):
     summary = reward_summary(episode.spec.reward, episode.decisions)
     assert summary.reward_sum == pytest.approx(episode.shaped_return)
     assert summary.indicator_sum == sum(d.reward.base > 0 or d.unlocked != () for d in episode.decisions) > 0
     assert summary.resource_reward < summary.reward_sum
     assert summary.new_achievements_total == summary.unique_achievements_total == len(episode.unlock_steps) > 0
 
-
-def test_achievements_are_named_in_the_order_they_came(episode: Episode):
-    summary = reward_summary(episode.spec.reward, episode.decisions)
     assert summary.unique_achievements == tuple(episode.unlock_steps)
     assert set(summary.final_achievements) == set(summary.unique_achievements)
 
-
-def test_the_configuration_stands_beside_the_sums(episode: Episode):
-    summary = reward_summary(episode.spec.reward, episode.decisions)
     assert (summary.strategy, summary.effective_lambda, summary.step_beta) == ("per_achievement", 1.0, 0.5)
 
 
@@ -46,7 +40,7 @@ def test_an_episode_without_a_decision_earned_nothing():
     assert (summary.reward_sum, summary.indicator_sum, summary.final_achievements) == (0, 0, ())
 
 
-def test_metrics_keep_returns_as_floats(episode: Episode):
+def test_metrics_of_a_rollout(episode: Episode):
     metrics = rollout_metrics([episode, episode])
     assert metrics.episode_returns == (episode.env_return,) * 2
     assert metrics.mean_return == pytest.approx(episode.env_return)

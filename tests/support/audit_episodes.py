@@ -1,4 +1,4 @@
-"""Episodes for the audit: really played ones, and ones that a test writes itself, decision by decision."""
+"""Episodes for the audit: played ones, and ones that a test writes decision by decision."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from core.analysis.audit import Alert, AuditThresholds, audit
 from core.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, INITIAL_ITEM
 from core.policies import make_policy
@@ -50,9 +51,9 @@ def played(policy: str, seed: int, steps: int, *, actions: int = 5, farm: str = 
 
 @dataclass(frozen=True)
 class To:
-    """One step: what becomes other by it. `inventory` is added, `done` is counted (and unlocked at first).
+    """One step and what it changes. `inventory` is added, `done` is counted (and unlocked the first time).
 
-    creature: the column in which a cow stands in the view; none where it is left out.
+    creature: the column of the view in which a cow stands.
     """
 
     inventory: dict[str, int] = field(default_factory=dict[str, int])
@@ -67,7 +68,7 @@ class To:
 
 
 class Story:
-    """Writes an episode down. What decisions pay follows from the configuration where `pay` does not say it."""
+    """Writes an episode. Decisions pay what the configuration says, or `pay`."""
 
     def __init__(self, config: RewardConfig = DEFAULT) -> None:
         self.config = config
@@ -94,21 +95,19 @@ class Story:
         return self
 
     def repeat(self, times: int, *decisions: tuple[To, ...], pay: float | None = None) -> Story:
-        """These decisions again and again."""
         for _ in range(times):
             for steps in decisions:
                 self.decide(*steps, pay=pay)
         return self
 
     def unlock_all(self) -> Story:
-        """Every achievement once, a decision each."""
+        """Every achievement once, in a decision of its own."""
         for name in ACHIEVEMENTS:
             self.decide(To(done=name))
         return self
 
     @property
     def episode(self) -> Episode:
-        """What was written so far."""
         spec = EpisodeSpec(1, PolicySpec("random"), 1, reward=self.config)
         start = datetime(2026, 3, 1, tzinfo=UTC)
         return Episode("story", "run", spec, self._initial, tuple(self.decisions), start)
@@ -117,6 +116,11 @@ class Story:
         self._state = _after(_first_state() if to.new_world else self._state, to)
         self._steps += 1
         return Step(self._steps - 1, "do", 0.0, to.terminated, False, self._state)
+
+
+def found(rule: str, story: Story, **thresholds: Any) -> list[Alert]:
+    """The alerts and notices of one rule."""
+    return [alert for alert in audit(story.episode, AuditThresholds(**thresholds)) if alert.rule == rule]
 
 
 def _first_state() -> StateRecord:

@@ -92,13 +92,14 @@ class Alert:
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[Subject]):
     """description: what the rule looks for, and what an honest episode does instead.
-
+    thresholds: the fields of `AuditThresholds` that it uses.
     find: yields the alerts of a `Trail` or of a checked reward configuration.
     """
 
     id: str
     name: str
     description: str
+    thresholds: tuple[str, ...]
     find: Callable[[Subject, AuditThresholds], Iterator[Alert]]
 
 
@@ -108,7 +109,7 @@ def component(kind: str, name: str) -> str:
 
 
 def amount(value: float) -> str:
-    """A reward: two decimals, or two significant digits where it is small."""
+    """A reward: two decimals, or two significant digits if it is small."""
     return f"{value:,.2f}" if abs(value) >= 0.095 or not value else f"{value:.2g}"
 
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from core.params import integer, number
-
-
-def _of(rule: str, param: Any) -> Any:
-    """Adds the id of its rule to a field of `core.params`."""
-    return field(default=param.default, metadata={**param.metadata, "rule": rule})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,125 +21,89 @@ class AuditThresholds:
     half.
     """
 
-    component_share: float = _of(
-        "one_component",
-        number(
-            0.5,
-            label="Share of one component",
-            description="An alert if one component pays at least this share of everything that was paid.",
-            low=0.05,
-            high=1.0,
-        ),
+    component_share: float = number(
+        0.5,
+        label="Share of one component",
+        description="An alert if one component pays at least this share of everything that was paid.",
+        low=0.05,
+        high=1.0,
     )
-    component_decisions: int = _of(
-        "one_component",
-        integer(
-            20,
-            label="Paid decisions",
-            description="In at least this many decisions that unlocked nothing.",
-            low=1,
-            high=1_000,
-        ),
+    component_decisions: int = integer(
+        20,
+        label="Paid decisions",
+        description="It must pay in at least this many decisions, unlocks left out.",
+        low=1,
+        high=1_000,
     )
-    still_steps: int = _of(
-        "standing_still",
-        integer(
-            200,
-            label="Window in steps",
-            description="Max length of a stretch without an unlock.",
-            low=10,
-            high=10_000,
-        ),
+    still_steps: int = integer(
+        200,
+        label="Window in steps",
+        description="Max length of a stretch without an unlock.",
+        low=10,
+        high=10_000,
     )
-    still_worth: float = _of(
-        "standing_still",
-        number(
-            7.0,
-            label="Pay in the window, in unlocks' worth",
-            description="An alert if at least this is paid in such a window.",
-            low=0.0,
-            high=100.0,
-        ),
+    still_worth: float = number(
+        7.0,
+        label="Pay in the window, in unlocks' worth",
+        description="An alert if at least this is paid in such a window.",
+        low=0.0,
+        high=100.0,
     )
-    loop_repeats: int = _of(
-        "paying_loop",
-        integer(
-            5,
-            label="Repeats",
-            description="An alert from this many repeats of the same loop on. One that leads to another place and back "
-            "counts half. If repeats change the ground, this many must begin at one place.",
-            low=1,
-            high=1_000,
-        ),
+    loop_repeats: int = integer(
+        5,
+        label="Repeats",
+        description="An alert from this many repeats of the same loop on. One that leads to another place and back "
+        "counts half. If repeats change the ground, this many must begin at one place.",
+        low=1,
+        high=1_000,
     )
-    loop_worth: float = _of(
-        "paying_loop",
-        number(
-            0.6,
-            label="Pay of the repeats, in unlocks' worth",
-            description="They must pay at least this together.",
-            low=0.0,
-            high=100.0,
-        ),
+    loop_worth: float = number(
+        0.6,
+        label="Pay of the repeats, in unlocks' worth",
+        description="They must pay at least this together.",
+        low=0.0,
+        high=100.0,
     )
-    loop_window: int = _of(
-        "paying_loop",
-        integer(
-            1_000,
-            label="Window in steps",
-            description="The repeats must lie within this many steps.",
-            low=10,
-            high=10_000,
-        ),
+    loop_window: int = integer(
+        1_000,
+        label="Window in steps",
+        description="The repeats must lie within this many steps.",
+        low=10,
+        high=10_000,
     )
-    loop_steps: int = _of(
-        "paying_loop",
-        integer(
-            40,
-            label="Max steps of a repeat",
-            description="Longer loops do not count.",
-            low=1,
-            high=1_000,
-        ),
+    loop_steps: int = integer(
+        40,
+        label="Max steps of a repeat",
+        description="Longer loops do not count.",
+        low=1,
+        high=1_000,
     )
-    twice_share: float = _of(
-        "paid_twice",
-        number(
-            0.5,
-            label="Share that was paid again",
-            description="An alert if at least this share of what unlocks paid came from a second or third component; "
-            "below it, a notice.",
-            low=0.0,
-            high=1.0,
-        ),
+    twice_share: float = number(
+        0.5,
+        label="Share that was paid again",
+        description="An alert if at least this share of what unlocks paid came from a second or third component; "
+        "below it, a notice.",
+        low=0.0,
+        high=1.0,
     )
-    after_end_reward: float = _of(
-        "after_end",
-        number(
-            0.0,
-            label="Reward after the end",
-            description="An alert if more than this was paid after the end or after a reset.",
-            low=0.0,
-            high=100.0,
-        ),
+    after_end_reward: float = number(
+        0.0,
+        label="Reward after the end",
+        description="An alert if more than this was paid after the end or after a reset.",
+        low=0.0,
+        high=100.0,
     )
-    unchanged_reward: float = _of(
-        "no_change",
-        number(
-            0.0,
-            label="Reward without a change",
-            description="An alert if decisions that changed nothing paid more than this.",
-            low=0.0,
-            high=100.0,
-        ),
+    unchanged_reward: float = number(
+        0.0,
+        label="Reward without a change",
+        description="An alert if decisions that changed nothing paid more than this.",
+        low=0.0,
+        high=100.0,
     )
-    config_share: float = _of(
-        "loop_pays_best",
-        number(
-            0.1,
-            label="Share of all unlocks",
-            description="An alert if 100 steps of a loop pay at least this share of what all unlocks pay once.",
-            low=0.001,
-            high=10.0,
-        ),
+    config_share: float = number(
+        0.1,
+        label="Share of all unlocks",
+        description="An alert if 100 steps of a loop pay at least this share of what all unlocks pay once.",
+        low=0.001,
+        high=10.0,
     )

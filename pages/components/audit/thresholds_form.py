@@ -49,7 +49,7 @@ def show_thresholds(page: str) -> None:
         for rule in RULES.values():
             st.markdown(f"**{rule.name}**")
             st.caption(rule.description)
-            own = [spec for spec in _FIELDS if spec.metadata["rule"] == rule.id]
+            own = [spec for spec in _FIELDS if spec.name in rule.thresholds]
             for row in (own[at : at + _COLUMNS] for at in range(0, len(own), _COLUMNS)):
                 for column, spec in zip(st.columns(_COLUMNS), row, strict=False):
                     with column:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
 from core.analysis.audit import MAX_EVIDENCE, RULES, Alert, AuditThresholds, Severity, Span, audit, audit_config
+from core.params import Integer, Number, kind_of
 from core.types import Decision, Episode, RewardConfig, StateFacts, StopReason
 from tests.support.audit_episodes import DEFAULT, Story, To, played
 
@@ -59,7 +61,7 @@ def test_a_farmer_that_died_early_is_no_finding():
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
-def test_evidence_names_decisions_frames_and_reward(farm: str, seed: int):
+def test_evidence_has_decisions_frames_and_reward(farm: str, seed: int):
     episode = farmed(farm, seed)
     for alert in audit(episode):
         assert 1 <= len(alert.evidence) <= MAX_EVIDENCE
@@ -70,7 +72,7 @@ def test_evidence_names_decisions_frames_and_reward(farm: str, seed: int):
 
 
 @pytest.mark.parametrize(("farm", "seed"), FARMERS)
-def test_the_example_of_a_loop_ends_where_it_began(farm: str, seed: int):
+def test_the_example_of_a_loop_ends_at_the_place_of_its_start(farm: str, seed: int):
     episode = farmed(farm, seed)
     for alert in alerts(episode):
         if alert.loop is None:
@@ -96,7 +98,7 @@ def test_a_scripted_episode_raises_no_alert(seed: int):
 
 
 @pytest.mark.parametrize("seed", [9200, 9214])
-def test_much_digging_and_building_raises_no_alert(seed: int):
+def test_digging_and_building_raises_no_alert(seed: int):
     assert alerts(played("scripted", seed, STEPS)) == []
 
 
@@ -124,7 +126,7 @@ def test_higher_thresholds_find_less_and_lower_ones_more():
     assert {"one_component", "paid_twice"} <= {alert.rule for alert in alerts(episode, loose)}
 
 
-def test_alerts_come_before_notices_and_those_with_more_reward_first():
+def test_alerts_come_before_notices_and_larger_rewards_first():
     found = audit(farmed("stone", 1))
     assert found[-1].severity is Severity.NOTICE
     rewards = [alert.reward for alert in found if alert.severity is Severity.ALERT]
@@ -140,7 +142,7 @@ def test_scaling_all_rewards_changes_no_finding(scale: float):
     assert "paying_loop" in {alert.rule for alert in alerts(farmer.episode)}
 
 
-def test_nothing_is_found_where_nothing_is_paid():
+def test_nothing_is_found_if_nothing_is_paid():
     story = Story(replace(DEFAULT, enabled=False)).unlock_all().repeat(60, (To(done="collect_drink"),))
     assert audit(story.episode) == ()
     assert audit_config(story.config) == ()
@@ -155,7 +157,8 @@ def test_every_rule_has_a_description_and_thresholds():
     for name, rule in RULES.items():
         assert rule.id == name
         assert rule.name and rule.description.endswith(".")
-    assert {spec.metadata["rule"] for spec in fields(AuditThresholds)} == set(RULES)
+    used = [name for rule in RULES.values() for name in rule.thresholds]
+    assert sorted(used) == sorted(spec.name for spec in fields(AuditThresholds))
 
 
 def test_every_alert_names_its_rule_and_criterion():
@@ -163,3 +166,13 @@ def test_every_alert_names_its_rule_and_criterion():
     for alert in found:
         assert alert.rule in RULES
         assert alert.sentence.endswith(".") and alert.criterion.endswith(".")
+
+
+@pytest.mark.parametrize("spec", fields(AuditThresholds), ids=lambda spec: spec.name)
+def test_every_threshold_has_a_label_help_and_valid_default(spec: Any):
+    assert spec.metadata["label"]
+    assert spec.metadata["description"].endswith(".")
+    kind = kind_of(spec)
+    assert isinstance(kind, Integer | Number)
+    assert kind.read(spec.default) == spec.default
+    assert isinstance(spec.default, int) == isinstance(kind, Integer)

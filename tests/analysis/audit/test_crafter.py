@@ -1,4 +1,4 @@
-"""The audit's numbers about Crafter are the engine's."""
+"""The audit's numbers about Crafter equal the engine's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MARGIN = 18
 
 
 @pytest.mark.parametrize("loop", KNOWN_LOOPS, ids=lambda loop: loop.name)
-def test_a_loop_leaves_the_inventory_as_it_was(loop: KnownLoop):
+def test_a_loop_does_not_change_the_inventory(loop: KnownLoop):
     change = {item: 0 for event in loop.events for item in event.inventory}
     for event in loop.events:
         for item, amount in event.inventory.items():
@@ -52,7 +52,7 @@ def test_steps_of_loops_follow_from_the_recipes():
 
 
 def steps_until(env: CrafterEnv, action: str, vital: str, amount: int) -> int:
-    """How many times the action is done until the vital has this amount."""
+    """The number of steps of this action until the vital has this amount."""
     for steps in range(1, 200):
         _, _, _, _, info = env.step(ACTIONS.index(action))
         if info["inventory"][vital] == amount:
@@ -75,13 +75,13 @@ def test_getting_tired_and_sleeping_takes_as_long_as_in_the_engine(env: CrafterE
     assert awake + asleep == BY_NAME["getting tired and sleeping"].steps
 
 
-def test_hunger_and_thirst_come_as_fast_as_in_the_engine(env: CrafterEnv):
+def test_hunger_and_thirst_take_as_long_as_in_the_engine(env: CrafterEnv):
     assert steps_until(env, "noop", "drink", 8) == BY_NAME["drinking when thirsty"].steps
     env.reset(seed=0)
     assert 6 * steps_until(env, "noop", "food", 8) == BY_NAME["getting hungry and eating cows"].steps
 
 
-def test_chunks_and_their_balance_are_the_engines():
+def test_chunks_and_balancing_equal_the_engines():
     assert (BALANCE_EVERY, CHUNK) == (INTERVAL, CHUNK_SIZE)
     assert chunks_with(144) == 25 and chunks_with(30) == 35
 
@@ -97,7 +97,7 @@ class Draws(WorldRandom):
 
 
 def one_chunk(ground: str, cells: int, random: WorldRandom, daylight: float) -> tuple[World, Player]:
-    """A chunk with that many cells of a ground, sand elsewhere, and a distant player."""
+    """A chunk with that many cells of a ground, sand elsewhere, and the character far away."""
     width, height = CHUNK
     materials = np.full((3 * width, height), SEMANTIC_IDS["sand"], np.uint8)
     materials[:width].flat[:cells] = SEMANTIC_IDS[ground]
@@ -141,7 +141,7 @@ def test_defeating_a_creature_takes_at_least_a_step(monkeypatch: pytest.MonkeyPa
     assert steps_for_each("zombie") == 1.0
 
 
-def test_who_sleeps_heals_in_as_many_steps_as_are_said():
+def test_sleeping_heals_in_13_steps():
     _, player = one_chunk("grass", 0, WorldRandom(0), 1.0)
     player.health = player.last_health = 1
     player.sleeping, player.inventory["energy"] = True, 0
@@ -152,11 +152,11 @@ def test_who_sleeps_heals_in_as_many_steps_as_are_said():
     assert steps == 13
 
 
-def test_a_plant_that_was_eaten_is_not_ripe_at_once_and_ripe_again_after_its_age():
+def test_an_eaten_plant_is_ripe_again_after_its_age():
     world, player = one_chunk("grass", 144, WorldRandom(0), 1.0)
     plant = Plant(world, player.x - 2, player.y, grown=RIPE_AGE + 1)
     assert plant.is_ripe
-    plant.grown = 0  # what eating does; it grows in the same step
+    plant.grown = 0  # as eating does; it grows in the same step
     steps = 0
     while not plant.is_ripe:
         plant.update()

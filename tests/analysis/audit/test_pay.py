@@ -25,7 +25,7 @@ def paid_by_environment(env_reward: float, *steps: To) -> Decision:
     return replace(first(*steps), reward=RewardBreakdown("environment", 1.0, (part,)))
 
 
-def test_without_an_unlock_all_pay_is_beside():
+def test_without_an_unlock_all_pay_is_beside_unlocks():
     decision = Story().decide(WOOD).decide(WOOD, To({"sapling": 1}, "collect_sapling", at=(1, 1))).decisions[1]
     assert decision.unlocked == ("collect_sapling",)
     quiet = replace(decision, unlocked=())
@@ -33,7 +33,7 @@ def test_without_an_unlock_all_pay_is_beside():
     assert sum(pay for _, _, pay in paid_beside(quiet)) == pytest.approx(quiet.reward.total)
 
 
-def test_an_unlock_alone_leaves_nothing():
+def test_an_unlock_alone_has_no_other_pay():
     for strategy in ("per_achievement", "consistent"):
         assert pay_beside(first(WOOD, config=RewardConfig(strategy))) == 0
     assert pay_beside(paid_by_environment(1.0, WOOD)) == 0
@@ -61,7 +61,7 @@ def test_an_unknown_kind_counts_as_pay_for_the_unlock():
     assert pay_beside(first(To({"wood": 1}), pay=0.5)) == 0.5
 
 
-def test_a_loop_is_paid_for_its_counts_and_what_they_bring():
+def test_a_loop_is_paid_for_its_counts_and_items():
     story = Story().unlock_all().decide(WOOD, To({}, "collect_drink"))
     decision = story.decisions[-1]
     assert pay_for(decision, ("collect_wood",)) == pytest.approx(0.10 + 0.08)
@@ -98,11 +98,11 @@ def test_default_weights_also_pay_what_an_unlock_brings():
         ("being hurt and healing", 0.05),
     ],
 )
-def test_a_loop_pays_for_everything_that_rises(name: str, pay: float):
+def test_a_loop_pays_for_every_increase(name: str, pay: float):
     assert loop_pay(DEFAULT, BY_NAME[name]) == pytest.approx(pay)
 
 
-def test_a_loop_is_scored_as_one_decision_where_that_pays_more():
+def test_a_loop_is_scored_as_one_decision_if_that_pays_more():
     punishing = replace(DEFAULT, inventory_weights={"stone": -1.0})
     stone = BY_NAME["placing a stone and taking it up again"]
     assert loop_pay(punishing, stone) == pytest.approx(0.05 + 0.10)

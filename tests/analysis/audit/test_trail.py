@@ -1,4 +1,4 @@
-"""An episode by frames and decisions."""
+"""The frames and decisions of an episode."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from tests.support.audit_episodes import Story, To, played
 STEP = To()
 
 
-def test_frames_are_counted_from_the_state_after_reset():
+def test_frames_count_from_the_state_after_reset():
     trail = Trail(Story().decide(STEP, STEP).decide().decide(STEP).episode)
     assert [(entry.first_frame, entry.last_frame) for entry in trail.entries] == [(0, 2), (2, 2), (2, 3)]
     assert len(trail.states) == 4
     assert [entry.index for entry in trail.entry_of_step] == [0, 0, 2]
 
 
-def test_a_played_episode_stays_in_one_world():
-    trail = Trail(played("random", 0, 400))
-    assert set(trail.worlds) == {0}
-
-
 @pytest.mark.parametrize("before", [To({}, "collect_drink"), To(clock=5)])
-def test_a_new_world_is_noticed_by_what_goes_back(before: To):
+def test_a_count_or_clock_that_falls_is_a_new_world(before: To):
+    assert set(Trail(played("random", 0, 400)).worlds) == {0}
     story = Story().decide(STEP).decide(before).decide(To(new_world=True, clock=0)).decide(STEP)
     assert Trail(story.episode).worlds == [0, 0, 0, 1, 1]
 

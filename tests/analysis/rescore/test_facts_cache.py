@@ -10,7 +10,7 @@ from core.types import RewardConfig, StopReason
 from tests.support.records import START, make_decisions, make_run, record_episode
 
 
-def test_it_holds_ended_episodes_with_decisions(store: TraceStore):
+def test_it_contains_the_ended_episodes_with_decisions(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-over", "episode-none", "episode-going", "episode-queued"]))
     record_episode(store, "episode-over", 12)
     record_episode(store, "episode-none", 0)
@@ -36,7 +36,7 @@ def test_new_episodes_join_and_deleted_ones_leave(store: TraceStore):
     assert ([episode.id for episode in left.episodes], left.columns.n_decisions) == (["episode-2"], 7)
 
 
-def test_logged_rewards_equal_those_of_the_store(store: TraceStore):
+def test_rewards_and_step_ends_equal_those_of_the_store(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 9)
@@ -61,16 +61,20 @@ def test_facts_of_an_interrupted_episode_are_built_and_stored(store: TraceStore)
         assert connection.exec_driver_sql("SELECT count(*) FROM episode_packs").scalar() == 1
 
 
-def test_a_corrupt_episode_is_reported_and_skipped(store: TraceStore):
+def test_a_corrupt_episode_is_reported_and_skipped_until_it_is_repaired(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 5)
     _change(store, "UPDATE episodes SET n_decisions = 6 WHERE uuid = 'episode-1'")
-    stored = RewardFactsCache(store.rewards).refresh()
+    cache = RewardFactsCache(store.rewards)
+    stored = cache.refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-2"]
     ((name, problem),) = stored.unreadable
     assert name == "episode-1" and "episode-1" in problem
     assert stored.only(["episode-2"]).unreadable == (), "nothing in the selection is corrupt"
+    _change(store, "UPDATE episodes SET n_decisions = 5 WHERE uuid = 'episode-1'")
+    repaired = cache.refresh()
+    assert ([episode.id for episode in repaired.episodes], repaired.unreadable) == (["episode-1", "episode-2"], ())
 
 
 def test_corrupt_reward_facts_are_rebuilt(store: TraceStore):
@@ -83,35 +87,24 @@ def test_corrupt_reward_facts_are_rebuilt(store: TraceStore):
     assert stored.columns.logged.tolist() == whole.columns.logged.tolist()
 
 
-def test_a_repaired_episode_comes_back(store: TraceStore):
-    store.runs.create(make_run("run-1", ["episode-1"]))
-    record_episode(store, "episode-1", 5)
-    _change(store, "UPDATE episodes SET n_decisions = n_decisions + 1")
-    cache = RewardFactsCache(store.rewards)
-    assert [name for name, _ in cache.refresh().unreadable] == ["episode-1"]
-    _change(store, "UPDATE episodes SET n_decisions = n_decisions - 1")
-    assert [episode.id for episode in cache.refresh().episodes] == ["episode-1"]
-    assert cache.refresh().unreadable == ()
-
-
 def _change(store: TraceStore, statement: str) -> None:
     with store._database.writing() as connection:
         assert connection.exec_driver_sql(statement).rowcount == 1
 
 
-def test_a_selection_of_episodes(store: TraceStore):
+def test_selecting_episodes(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2", "episode-3"]))
     for name, count in (("episode-1", 3), ("episode-2", 4), ("episode-3", 5)):
         record_episode(store, name, count)
     stored = RewardFactsCache(store.rewards).refresh()
-    some = stored.only(["episode-3", "episode-1", "unheard-of"])
+    some = stored.only(["episode-3", "episode-1", "unknown"])
     assert [episode.id for episode in some.episodes] == ["episode-1", "episode-3"]
     config = RewardConfig("per_achievement", weights={"collect_wood": 3.0})
     assert np.allclose(score(some.columns, config).returns, score(stored.columns, config).returns[[0, 2]])
     assert stored.only([episode.id for episode in stored.episodes]) is stored
 
 
-def test_a_foreseen_end_is_marked(store: TraceStore):
+def test_only_foreseen_ends_are_marked(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 3, stop_reason=StopReason.MAX_STEPS)
     record_episode(store, "episode-2", 3, stop_reason=StopReason.ABORTED)

@@ -1,4 +1,4 @@
-"""Scoring a played episode again under its own configuration gives what was logged, however the episode ended."""
+"""Re-scoring a played episode under its own configuration gives the logged rewards, however the episode ended."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def played(store: TraceStore, spec: EpisodeSpec, *, stop_after: int | None = Non
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.value)
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.strategy)
-def test_an_episode_scored_again_earns_what_it_earned(sqlite_store: TraceStore, config: RewardConfig, end: StopReason):
+def test_rescored_rewards_equal_the_logged_ones(sqlite_store: TraceStore, config: RewardConfig, end: StopReason):
     spec = replace(ENDS[end], reward=checked(config))
     facts, reason = played(sqlite_store, spec, stop_after=50 if end is StopReason.ABORTED else None)
     assert reason is end

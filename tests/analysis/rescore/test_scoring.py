@@ -1,4 +1,4 @@
-"""Scoring everything at once gives what scoring decision by decision gives."""
+"""Scoring all decisions at once equals scoring them one by one."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ any_weight = st.floats(-5, 5, allow_nan=False).map(lambda weight: round(weight, 
 
 def params_of(strategy: str) -> st.SearchStrategy[dict[str, Any]]:
     """Any parameters that the strategy takes."""
-    drawn: dict[str, st.SearchStrategy[Any]] = {}
-    for field in fields(STRATEGIES[strategy].params_type):
-        drawn[field.name] = _values_of(kind_of(field))
-    return st.fixed_dictionaries(drawn)
+    return st.fixed_dictionaries(
+        {field.name: _values_of(kind_of(field)) for field in fields(STRATEGIES[strategy].params_type)}
+    )
 
 
 def _values_of(kind: Kind) -> st.SearchStrategy[Any]:
@@ -80,7 +79,7 @@ def test_every_strategy_scores_at_once_what_it_scores_one_by_one(strategy: str, 
     assert np.allclose(scores.returns, columns.sums(np.array(one_by_one)), rtol=0, atol=1e-9)
 
 
-def test_an_unlock_that_comes_again_is_paid_up_to_its_limit():
+def test_a_repeated_unlock_is_paid_up_to_its_limit():
     """Crafter never takes an achievement away; other engines might, and the limits are made for them."""
     locked = StateFacts(achievements={"collect_wood": False})
     unlocked = StateFacts(achievements={"collect_wood": True})
@@ -97,7 +96,7 @@ def test_an_unlock_that_comes_again_is_paid_up_to_its_limit():
 
 
 class _Cost(Strategy[NoParams]):
-    """Has no form for columns."""
+    """Has no `values`."""
 
     name = "cost"
     version = 1
@@ -108,7 +107,7 @@ class _Cost(Strategy[NoParams]):
         yield RewardComponent("cost", "decision", 1, -0.1, -0.1)
 
 
-def test_a_strategy_without_a_form_for_columns_is_scored_all_the_same(monkeypatch: pytest.MonkeyPatch):
+def test_a_strategy_without_values_is_scored_one_by_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(STRATEGIES, "cost", _Cost)
     columns = random_columns(5)
     scores = score(columns, RewardConfig("cost", indicator_lambda=2.0))
@@ -116,7 +115,7 @@ def test_a_strategy_without_a_form_for_columns_is_scored_all_the_same(monkeypatc
     assert np.allclose(scores.returns, np.diff(columns.starts) * -0.2)
 
 
-def test_facts_give_what_the_states_themselves_give():
+def test_scoring_facts_equals_scoring_their_states():
     draw = random.Random(8)
     states = random_states(draw, 40)
     columns = FactColumns([facts_of_states(states, random.Random(1))])
@@ -126,12 +125,12 @@ def test_facts_give_what_the_states_themselves_give():
     assert np.allclose(score(columns, config).rewards, straight, rtol=0, atol=1e-9)
 
 
-def test_a_configuration_that_cannot_be_used_is_refused_in_words():
+def test_an_invalid_configuration_is_an_error():
     with pytest.raises(InvalidReward, match="no reward strategy"):
         score(random_columns(1), RewardConfig("per_achivement"))
 
 
-def test_what_was_played_is_what_was_logged():
+def test_as_played_sums_the_logged_rewards():
     writer = FactsWriter()
     writer.add(StateFacts(), StateFacts(), [], reward=0.25)
     writer.add(StateFacts(), StateFacts(), [], reward=-1.0)
@@ -139,7 +138,7 @@ def test_what_was_played_is_what_was_logged():
     assert as_played(columns).returns.tolist() == [-0.75]
 
 
-def test_the_decisions_that_change_most_are_named_first_and_others_not_at_all():
+def test_the_decisions_that_change_most_come_first():
     thirsty, fresh = StateFacts(inventory={"drink": 5}), StateFacts(inventory={"drink": 6})
     wooden = StateFacts(inventory={"drink": 6, "wood": 3})
     writer = FactsWriter()
@@ -154,7 +153,7 @@ def test_the_decisions_that_change_most_are_named_first_and_others_not_at_all():
     assert responsible(columns, 0, before, after) == ()
 
 
-def test_no_decision_at_all_is_no_problem_whichever_form_a_strategy_has(monkeypatch: pytest.MonkeyPatch):
+def test_episodes_without_decisions_can_be_scored(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(STRATEGIES, "cost", _Cost)
     for columns in (FactColumns([]), FactColumns([FactsWriter().facts()])):
         for strategy in STRATEGIES:

@@ -80,7 +80,7 @@ def test_a_farmed_episode_shows_what_paid_and_links_to_its_frames(audited: None)
 
 def test_an_honest_episode_raises_no_alert(audited: None):
     at = opened("pages/episode.py", id=HONEST, tab="Audit")
-    assert findings(at) == ["One unlock, several names"], "a notice, which every honest episode raises"
+    assert findings(at) == ["Double-counted unlocks"], "a notice, which every honest episode raises"
 
 
 def test_a_configuration_that_pays_for_a_loop_is_reported(audited: None):

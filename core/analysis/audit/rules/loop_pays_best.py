@@ -63,5 +63,6 @@ RULE: Rule[RewardConfig] = Rule(
     description="A loop that Crafter's rules allow forever pays so much that repeating it is better than unlocking "
     "things. Its pay is scored under the configuration itself; how many steps it takes follows from the rules, with "
     "favourable assumptions, so the figure is an upper bound.",
+    thresholds=("config_share",),
     find=find,
 )

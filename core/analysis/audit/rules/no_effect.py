@@ -91,13 +91,16 @@ AFTER_END: Rule[Trail] = Rule(
     id="after_end",
     name="Reward after the end",
     description="Reward after death or after the environment's last step, or in a second world within the episode, "
-    "where differences are taken between two worlds. Episodes of this program have none; imported and older ones may.",
+    "where the state is compared between two worlds. Episodes of this program have none; imported and older ones may.",
+    thresholds=("after_end_reward",),
     find=_after_end,
 )
 NO_CHANGE: Rule[Trail] = Rule(
     id="no_change",
     name="Reward without a change",
     description="A decision is paid although the facts and the world are the same before and after it. A reward that "
-    "depends on what happens pays nothing there. What a discounted potential takes for standing still is a notice.",
+    "depends on what happens pays nothing there. The loss that a discounted potential charges for standing still is a "
+    "notice.",
+    thresholds=("unchanged_reward",),
     find=_no_change,
 )

@@ -39,7 +39,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
 
 
 def _repeated(trail: Trail) -> _Paid:
-    """What each component paid beside unlocks, by decision."""
+    """What each component paid in each decision, without the pay for unlocks."""
     paid: _Paid = defaultdict(lambda: defaultdict(float))
     for entry in trail.entries:
         for kind, name, pay in paid_beside(entry.decision):
@@ -57,8 +57,9 @@ def _parts(entry: Entry) -> Iterator[float]:
 RULE: Rule[Trail] = Rule(
     id="one_component",
     name="One component pays for most",
-    description="One part of the reward, paid again and again for other things than unlocks, makes up most of "
-    "all reward. An honest episode is paid for many different things. The pay of unlocks does not count, so a "
-    "configuration that pays for unlocks alone is no finding.",
+    description="One component, paid many times for other things than unlocks, is most of the total reward. An honest "
+    "episode is paid for many different things. The pay of unlocks does not count, so a configuration that pays only "
+    "for unlocks has no finding.",
+    thresholds=("component_share", "component_decisions"),
     find=find,
 )

@@ -41,14 +41,14 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     part = again / math.fsum(unlock.total for unlock in unlocks)
     worst = max(unlocks, key=lambda unlock: unlock.again)
     several = [unlock for unlock in unlocks if unlock.again > TINY]
-    names = ", ".join(f"{component(paid.kind, paid.name)} {amount(pay)}" for paid, pay in worst.parts)
+    parts = ", ".join(f"{component(paid.kind, paid.name)} {amount(pay)}" for paid, pay in worst.parts)
     yield Alert(
         rule=RULE.id,
         severity=Severity.ALERT if part >= thresholds.twice_share else Severity.NOTICE,
-        sentence=f"{plural(len(several), 'unlock was', 'unlocks were')} paid under several names: {amount(again)} of "
-        f"their reward, {share(part)} of what all unlocks paid, was paid again. Most of it for {worst.name}: {names}.",
-        criterion=f"The parts of an unlock's pay other than its largest are at least {share(thresholds.twice_share)} "
-        "of what unlocks paid; a notice below that.",
+        sentence=f"{plural(len(several), 'unlock was', 'unlocks were')} also paid through inventory or counts: "
+        f"{amount(again)}, which is {share(part)} of what all unlocks paid. The largest is {worst.name}: {parts}.",
+        criterion=f"All but the largest component of each unlock's pay are at least {share(thresholds.twice_share)} of "
+        "what all unlocks paid; a notice below that.",
         reward=again,
         evidence=strongest(span([unlock.entry], unlock.name, reward=unlock.again) for unlock in several),
     )
@@ -68,9 +68,10 @@ def _paid(entry: Entry, name: str) -> _Paid:
 
 RULE: Rule[Trail] = Rule(
     id="paid_twice",
-    name="One unlock, several names",
-    description="An unlock is paid as an unlock, as an achievement that is counted, and as what it brings into the "
-    "inventory. The default `per_achievement` weights do so a little for every honest episode, which is a notice; an "
-    "alert is where the repetition outweighs the rest.",
+    name="Double-counted unlocks",
+    description="An unlock is also paid through its count and what it adds to the inventory. The default "
+    "`per_achievement` weights do so a little in every honest episode, which is a notice; it is an alert if these "
+    "components outweigh the rest.",
+    thresholds=("twice_share",),
     find=find,
 )

@@ -211,5 +211,6 @@ RULE: Rule[Trail] = Rule(
     "as digging does, only many repeats from one place count. A repeat that leads to another place and back counts "
     "half, such as a step out of a shelter and back. An honest policy drinks to refill, digs to get on and rarely does "
     "the same thing twice for nothing. Only the pay of the loop itself counts, not that of unlocks.",
+    thresholds=("loop_repeats", "loop_worth", "loop_window", "loop_steps"),
     find=find,
 )

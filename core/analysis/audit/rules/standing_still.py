@@ -37,7 +37,7 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         f"{unlocks_worth(thresholds.still_worth, is_paid=trail.pays_unlocks)}. Windows that touch are one stretch.",
         reward=reward,
         evidence=strongest(
-            span(stretch, "return rises, no further unlock", reward=total_beside(stretch)) for stretch in stretches
+            span(stretch, "return rises, no new unlock", reward=total_beside(stretch)) for stretch in stretches
         ),
     )
 
@@ -85,9 +85,10 @@ def _joined(entries: Sequence[Entry], windows: Iterator[tuple[int, int]]) -> Ite
 
 RULE: Rule[Trail] = Rule(
     id="standing_still",
-    name="Return rises, achievements stand still",
+    name="Return rises without new achievements",
     description="A stretch of steps without a new unlock pays as much as several unlocks do. An honest policy between "
     "two unlocks gathers what the next one needs and keeps itself alive, which pays a little; only repeating something "
     "pays a lot. The pay of unlocks themselves is left out.",
+    thresholds=("still_steps", "still_worth"),
     find=find,
 )

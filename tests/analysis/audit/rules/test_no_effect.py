@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import pytest
 
-from core.analysis.audit import Alert, AuditThresholds, Severity, audit
+from core.analysis.audit import Severity
 from core.types import RewardConfig
-from tests.support.audit_episodes import Story, To
+from tests.support.audit_episodes import Story, To, found
 
 DRINK = To({}, "collect_drink")
 STILL = To(clock=1)
 
 
-def late(story: Story, **thresholds: Any) -> list[Alert]:
-    return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "after_end"]
+late = partial(found, "after_end")
+unchanged = partial(found, "no_change")
 
 
 def test_reward_of_the_last_step_is_no_finding():
@@ -28,9 +28,10 @@ def test_reward_after_termination():
     assert alert.reward == pytest.approx(0.06)
     assert [(span.first_decision, span.last_decision, span.first_frame) for span in alert.evidence] == [(2, 2, 2)]
     assert "after the end of the world at frame 2" in alert.sentence
+    assert late(story, after_end_reward=1.0) == []
 
 
-def test_no_health_left_is_an_end_without_a_flag():
+def test_no_health_is_an_end_without_a_flag():
     (alert,) = late(Story().decide(To({"health": -9})).decide(DRINK))
     assert [span.first_decision for span in alert.evidence] == [1]
 
@@ -51,26 +52,12 @@ def test_reward_in_a_second_world():
     assert [(span.first_decision, span.last_decision) for span in alert.evidence] == [(2, 3)]
 
 
-def test_a_clock_that_goes_back_is_another_world():
-    story = Story().repeat(9, (To(),)).decide(To(new_world=True, clock=0)).decide(DRINK)
-    assert [span.first_decision for alert in late(story) for span in alert.evidence] == [10]
-
-
 def test_after_the_end_and_in_another_world_are_two_alerts():
     story = Story().decide(DRINK).decide(To(terminated=True)).decide(DRINK)
     assert len(late(story.decide(To(new_world=True, clock=0)).decide(DRINK))) == 2
 
 
-def test_reward_after_the_end_has_a_threshold():
-    story = Story().decide(DRINK).decide(To(terminated=True)).decide(DRINK)
-    assert late(story, after_end_reward=1.0) == []
-
-
-def unchanged(story: Story, **thresholds: Any) -> list[Alert]:
-    return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "no_change"]
-
-
-def test_reward_for_nothing():
+def test_reward_without_a_change():
     (alert,) = unchanged(Story().decide(To({"wood": 1})).decide(STILL, pay=0.5).decide(STILL, pay=0.5).decide(STILL))
     assert (alert.severity, alert.reward) == (Severity.ALERT, pytest.approx(1.0))
     assert [(span.first_decision, span.last_decision, span.first_frame) for span in alert.evidence] == [(1, 2, 1)]
@@ -80,6 +67,7 @@ def test_a_decision_without_a_step_changes_nothing():
     (alert,) = unchanged(Story().decide(pay=0.5))
     (span,) = alert.evidence
     assert (span.first_frame, span.last_frame) == (0, 0)
+    assert unchanged(Story().decide(pay=0.5), unchanged_reward=0.5) == []
 
 
 @pytest.mark.parametrize("change", [To({"wood": 1}), To(at=(1, 1)), To(done="collect_drink"), To(ground=2)])
@@ -92,7 +80,3 @@ def test_a_loss_of_a_discounted_potential_is_a_notice():
     (alert,) = unchanged(story)
     assert alert.severity is Severity.NOTICE
     assert alert.reward == pytest.approx(-0.01)
-
-
-def test_reward_without_a_change_has_a_threshold():
-    assert unchanged(Story().decide(STILL, pay=0.5), unchanged_reward=0.5) == []

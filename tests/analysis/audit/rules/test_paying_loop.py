@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import pytest
 
-from core.analysis.audit import Alert, AuditThresholds, audit
 from core.types import RewardConfig
-from tests.support.audit_episodes import DEFAULT, Story, To
+from tests.support.audit_episodes import DEFAULT, Story, To, found
 
 DRINK = (To(done="collect_drink"),)
 PLACE, COLLECT = To({"stone": -1}, "place_stone"), To({"stone": 1}, "collect_stone")
 
 
-def loops(story: Story, **thresholds: Any) -> list[Alert]:
-    return [a for a in audit(story.episode, AuditThresholds(**thresholds)) if a.rule == "paying_loop"]
+loops = partial(found, "paying_loop")
 
 
 def settled() -> Story:
@@ -24,7 +22,7 @@ def settled() -> Story:
     return Story().unlock_all().decide(To({"stone": 1}))
 
 
-def test_drinking_again_and_again_is_a_loop_of_one_step():
+def test_repeated_drinking_is_a_loop_of_one_step():
     (alert,) = loops(Story().unlock_all().repeat(40, DRINK))
     assert alert.loop is not None
     assert (alert.loop.names, alert.loop.steps, alert.loop.repeats) == (("collect_drink",), 1, 40)
@@ -36,14 +34,14 @@ def test_drinking_again_and_again_is_a_loop_of_one_step():
     assert "A loop (collect drink) paid 2.40 in 40 repeats, 0.06 each" in alert.sentence
 
 
-def test_placing_and_collecting_in_turn_is_a_loop_of_two():
+def test_placing_and_collecting_is_a_loop_of_two_steps():
     (alert,) = loops(settled().repeat(10, (PLACE,), (COLLECT,)))
     assert alert.loop is not None
     assert (alert.loop.names, alert.loop.steps, alert.loop.repeats) == (("collect_stone", "place_stone"), 2, 10)
     assert alert.loop.gain == pytest.approx(0.05 + 0.10 + 0.15)
 
 
-def test_repeats_in_one_decision_count_each_and_their_reward_once():
+def test_each_repeat_in_a_decision_counts_but_its_reward_only_once():
     (alert,) = loops(Story().unlock_all().repeat(8, DRINK * 5))
     assert alert.loop is not None
     assert (alert.loop.repeats, alert.loop.steps) == (40, 1)
@@ -57,33 +55,30 @@ def test_repeats_may_end_within_a_decision():
     assert (alert.loop.repeats, alert.loop.steps) == (24, 2)
 
 
-def test_the_shortest_repeat_stands_for_a_loop_with_detours():
+def test_the_example_of_a_loop_with_detours_is_its_shortest_repeat():
     story = settled().repeat(5, (PLACE,), (To(at=(3, 3)),), (To(at=(9, 9)),), (COLLECT,))
     (alert,) = loops(story.repeat(5, (PLACE,), (COLLECT,)))
     assert alert.loop is not None
     assert (alert.loop.repeats, alert.loop.steps) == (10, 2)
 
 
-def test_two_loops_are_two_alerts_and_the_one_that_pays_more_comes_first():
+def test_two_loops_are_two_alerts_the_best_paid_first():
     story = settled().repeat(30, DRINK).repeat(30, (PLACE,), (COLLECT,))
     assert [a.loop.names for a in loops(story) if a.loop] == [("collect_stone", "place_stone"), ("collect_drink",)]
 
 
-def test_drinking_when_thirsty_is_no_loop():
+def test_drinking_when_thirsty_is_not_a_loop():
     sip = To({"drink": 1}, "collect_drink")
     sips = Story().unlock_all().repeat(40, (To({"drink": -1}),), (sip,))
     one_fill = Story().unlock_all().decide(To({"drink": -8})).repeat(8, (sip,))
     assert loops(sips) == loops(one_fill, loop_repeats=1, loop_worth=0.0) == []
 
 
-def test_digging_on_through_rock_is_no_loop():
-    story = settled()
+def test_digging_is_not_a_loop():
+    tunnel = settled()
     for ground in range(2, 60):  # with a full inventory
-        story.decide(To({}, "collect_stone", ground=ground)).decide(To(at=(ground, 9)))
-    assert loops(story) == []
-
-
-def test_digging_out_one_place_is_no_loop():
+        tunnel.decide(To({}, "collect_stone", ground=ground)).decide(To(at=(ground, 9)))
+    assert loops(tunnel) == []
     story = settled()
     for x in range(20):
         story.decide(To(at=(x, 9)))
@@ -92,7 +87,7 @@ def test_digging_out_one_place_is_no_loop():
     assert loops(story, loop_worth=0.0) == []
 
 
-def test_drinking_at_one_place_is_a_loop_though_the_ground_changes():
+def test_drinking_at_one_place_is_a_loop_even_if_the_ground_changes():
     story = Story().unlock_all()
     for ground in range(2, 42):
         story.decide(To({}, "collect_drink", ground=ground))
@@ -103,27 +98,24 @@ def test_drinking_at_one_place_is_a_loop_though_the_ground_changes():
 
 
 def test_night_and_passing_creatures_do_not_hide_a_loop():
-    still = Story().unlock_all().repeat(40, DRINK).episode
     busy = Story().unlock_all()
     for step in range(40):
         busy.decide(To({}, "collect_drink", clock=7, creature=step % 9))
-    (alert,) = loops(busy)
-    (same,) = [a for a in audit(still) if a.rule == "paying_loop"]
-    assert alert == same
+    assert loops(busy) == loops(Story().unlock_all().repeat(40, DRINK)) != []
 
 
-def test_waking_up_in_the_same_place_is_no_loop():
+def test_waking_up_in_the_same_place_is_not_a_loop():
     night = Story().unlock_all().decide(To({"energy": -1}))
     night.decide(To(asleep=True)).decide(To({"energy": 1}, asleep=True)).decide(To(done="wake_up"))
     assert loops(night, loop_repeats=1, loop_worth=0.0) == []
 
 
-def test_unlocks_are_no_loop():
+def test_unlocks_are_not_a_loop():
     assert loops(Story().repeat(1, DRINK), loop_repeats=1, loop_worth=0.0) == []
     assert loops(Story().unlock_all(), loop_repeats=1, loop_worth=0.0) == []
 
 
-def test_the_reward_of_unlocks_is_not_the_loops():
+def test_the_reward_of_unlocks_is_not_counted():
     story = Story()
     for name in ("collect_drink", "collect_wood", "place_table", "eat_cow"):
         story.decide(To(done=name), *DRINK * 10)
@@ -134,7 +126,7 @@ def test_the_reward_of_unlocks_is_not_the_loops():
     assert sum(span.reward for span in alert.evidence) == pytest.approx(40 * 0.06)
 
 
-def test_alternating_loops_count_once_each():
+def test_alternating_loops_share_no_decision():
     story = settled().repeat(30, DRINK, (PLACE,), DRINK, (COLLECT,))
     found = loops(story)
     concerned = [i for a in found for span in a.evidence for i in range(span.first_decision, span.last_decision + 1)]
@@ -166,12 +158,12 @@ def test_a_second_loop_needs_enough_decisions_of_its_own():
     assert [a.reward for a in loops(more)] == [pytest.approx(2.1), pytest.approx(1.2)]
 
 
-def test_the_reward_of_other_gains_is_not_the_loops():
+def test_the_reward_of_other_gains_is_not_counted():
     (alert,) = loops(Story().unlock_all().repeat(20, (*DRINK, To({"wood": 1}, "collect_wood"))), loop_worth=0.0)
     assert alert.reward == pytest.approx(20 * 0.06)
 
 
-def test_repeats_that_take_too_long_are_no_loop():
+def test_repeats_that_take_too_long_are_not_a_loop():
     story = settled()
     for change in [PLACE, COLLECT] * 20:
         story.decide(change).repeat(15, (To(at=(3, 3)),)).decide(To(at=(9, 9)))
@@ -179,10 +171,16 @@ def test_repeats_that_take_too_long_are_no_loop():
     assert loops(story, loop_steps=10) == []
 
 
-def test_too_few_repeats_are_no_finding():
-    story = settled().repeat(4, (PLACE,), (COLLECT,))
-    assert loops(story) == []
-    assert loops(story, loop_repeats=4) != []
+def test_repeats_that_are_too_few_pay_too_little_or_are_far_apart_are_no_finding():
+    few = settled().repeat(4, (PLACE,), (COLLECT,))
+    assert loops(few) == [] != loops(few, loop_repeats=4)
+    cheap = Story().unlock_all().repeat(10, DRINK)
+    assert loops(cheap) == [] != loops(cheap, loop_worth=0.4)
+    apart = settled()
+    for _ in range(10):
+        apart.decide(PLACE).decide(COLLECT).repeat(40, (To(at=(3, 3)),)).decide(To(at=(9, 9)))
+    assert loops(apart) != []
+    assert loops(apart, loop_window=100) == []
 
 
 def test_repeats_that_lead_to_another_place_count_half():
@@ -195,20 +193,6 @@ def test_repeats_that_lead_to_another_place_count_half():
     assert alert.criterion.endswith("A repeat that leads to another place and back counts half.")
     assert loops(settled().repeat(4, *out_and_back).repeat(2, (PLACE,), (COLLECT,))) == []
     assert loops(settled().repeat(4, *out_and_back).repeat(3, (PLACE,), (COLLECT,))) != []
-
-
-def test_repeats_that_pay_too_little_are_no_finding():
-    story = Story().unlock_all().repeat(10, DRINK)
-    assert loops(story) == []
-    assert loops(story, loop_worth=0.4) != []
-
-
-def test_repeats_far_apart_are_no_finding():
-    story = settled()
-    for _ in range(10):
-        story.decide(PLACE).decide(COLLECT).repeat(40, (To(at=(3, 3)),)).decide(To(at=(9, 9)))
-    assert loops(story) != []
-    assert loops(story, loop_window=100) == []
 
 
 def test_a_loop_without_reward_is_no_finding():
