@@ -19,16 +19,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import Self
+from typing import Any, Self
 
 from core.errors import CraftscopeError, StoreCorrupt, StoreError, StoreGone, StoreUnavailable, UnknownEpisode
 from core.jobs import ensure_workers, interrupt_orphaned, sweep
+from core.policies.llm import refused_fields
 from core.rollout import Recorder, run_rollout
 from core.settings import Settings, load_settings
 from core.slots import Slot, SlotRecord, SlotState, free_slots, worker_name
@@ -192,6 +193,8 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
     """
     _log.info("Episode %s: seed %d, policy %s.", episode.id, episode.spec.seed, episode.spec.policy.name)
     try:
+        if episode.spec.policy.name == "llm":
+            _recall_refused_fields(rollout, episode.spec.policy.params)
         episodes = run_rollout(
             episode.spec,
             episode_id=episode.id,
@@ -208,6 +211,19 @@ def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
     else:
         for played in episodes:
             _log.info("Episode %s ended: %s after %d steps.", played.id, played.stop_reason, played.length)
+
+
+def _recall_refused_fields(rollout: RolloutInProgress, params: Mapping[str, Any]) -> None:
+    """Leaves out what the model's server refused in another episode of the run, which another worker may have played:
+    each refusal costs a request. Raises InvalidConfig, StoreUnavailable."""
+    refused = refused_fields(params["base_url"], params["model"])
+    for episode in () if refused.all else rollout.store.runs.episodes(rollout.run_id).rows:
+        try:
+            newest = rollout.store.episodes.next_exchange(episode.id, after=episode.n_decisions - 2)
+        except (StoreCorrupt, UnknownEpisode):
+            continue
+        if newest and newest.model_call:
+            return refused.add(newest.model_call.left_out)
 
 
 def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:

@@ -17,7 +17,9 @@ from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.export import episode_json
 from core.plan import LaunchPlan, make_run
 from core.policies.llm import LlmParams
+from core.policies.llm.fields import known_refusals
 from core.settings import Settings
+from core.slots import free_slots, worker_name
 from core.store import EpisodeSummary, TraceStore
 from core.types import (
     Budget,
@@ -30,6 +32,7 @@ from core.types import (
     Run,
     StopReason,
 )
+from core.worker import Heartbeat, RolloutInProgress, _play
 from tests.support.launches import play_queue, wait_for, wait_until_over
 from tests.support.model.server import ModelServer, Reply, calls, holds, says
 from tests.support.model.strict import Gpt5, strict_server
@@ -98,6 +101,18 @@ def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceSto
         for decision in store.episodes.load(summary.id).decisions:
             assert decision.model_call is not None
             assert [field.sent_as for field in decision.model_call.left_out] == ["max_completion_tokens"]
+
+
+def test_a_refused_field_is_remembered_for_the_workers_of_a_run(store: TraceStore, settings: Settings) -> None:
+    with strict_server(Gpt5()) as server:
+        run = run_on(server, seeds=(1, 2), decisions=2)
+        store.runs.create(run)
+        _, first = store.queue.claim_next(worker=worker_name(os.getpid())) or pytest.fail()
+        play_queue(store, settings)  # the second episode
+        known_refusals.cache_clear()  # as in another worker process
+        with next(free_slots(settings)) as slot:
+            _play(RolloutInProgress(store, slot, Heartbeat(settings), threading.Event(), run.id), first)
+        assert len(server.requests) == 1 + 4
 
 
 def test_a_stop_does_not_wait_for_the_server_and_the_key_is_in_no_process_arguments(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -49,6 +49,10 @@ class RefusedFields:
 
     def forget(self) -> None:
         self._found.clear()
+
+    def add(self, fields: Iterable[LeftOut]) -> None:
+        """Fields that another process has seen refused."""
+        self._found.update((found.name, found) for found in fields)
 
     def learn(self, request: dict[str, Any], status: int | None, body: str) -> bool:
         """Whether this answer refuses optional fields of `request`; they are left out from now on.

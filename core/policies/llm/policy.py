@@ -47,8 +47,13 @@ def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
         endpoint = endpoint_for(params)
         return endpoint, OpenAIClient(endpoint, retries=params.http_retries)
 
-    refused = known_refusals(endpoint_of(params.base_url).base_url, params.model)
+    refused = refused_fields(params.base_url, params.model)
     return LlmPolicy(params, connect, max_actions=max_actions, refused=refused)
+
+
+def refused_fields(base_url: str, model: str) -> RefusedFields:
+    """The fields that this process has seen refused by the server for this model. Raises InvalidConfig."""
+    return known_refusals(endpoint_of(base_url).base_url, model)
 
 
 def wait_s(seconds: float, should_stop: Callable[[], bool]) -> float:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 from core.errors import InvalidConfig, PolicyError
 from core.policies.llm.endpoint import endpoint_of
-from core.policies.llm.fields import known_refusals
 from core.policies.llm.params import LlmParams
-from core.policies.llm.policy import Connect, LlmPolicy, make_llm
+from core.policies.llm.policy import Connect, LlmPolicy, make_llm, refused_fields
 from core.policies.llm.prompt import Message
 from core.policies.llm.transport import route
 from core.policies.tools import TOOL_NAME
@@ -52,8 +51,7 @@ def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
     """
     tiny = replace(params, http_retries=0, max_tokens=min(params.max_tokens, _MAX_TOKENS), call_timeout_s=TRIAL_S)
     try:
-        endpoint = endpoint_of(params.base_url)
-        known_refusals(endpoint.base_url, params.model).forget()
+        refused_fields(params.base_url, params.model).forget()
         policy = LlmPolicy(tiny, connect, max_actions=1) if connect else make_llm(tiny, seed=0, max_actions=1)
         with closing(policy):
             policy.reset(0)
@@ -64,7 +62,7 @@ def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
         return Trial(False, False, str(error))
     except PolicyError as error:
         return Trial(False, False, error.detail)
-    sentence = f"{_sentence(call)} It was called {route(endpoint)}."
+    sentence = f"{_sentence(call)} It was called {route(endpoint_of(params.base_url))}."
     if call.left_out:
         names = join([field.name for field in call.left_out if not field.sent_as])
         sentence += f" The server refuses {names}, so requests leave that out." if names else ""
