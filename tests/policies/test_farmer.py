@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,8 @@ from core.env import CrafterEnv
 from core.env.observation import Observation
 from core.env.rules import ACTIONS, DAY_LENGTH, SEMANTIC_IDS
 from core.errors import InvalidConfig
-from core.policies import POLICIES, Policy, make_policy
-from core.types import Episode, PolicySpec
+from core.policies import Policy, make_policy
+from core.types import PolicySpec
 from tests.support.audit_episodes import played
 
 FARMED = {"water": "collect_drink", "sapling": "place_plant", "stone": "place_stone"}
@@ -35,10 +34,6 @@ def actions_of(policy: Policy, steps: int, *, seed: int = SEED) -> list[str]:
             env.step(ACTIONS.index(action))
             taken.append(action)
     return taken[:steps]
-
-
-def reasons(episode: Episode) -> list[str]:
-    return [decision.tool_calls[0].reasoning for decision in episode.decisions]
 
 
 @pytest.mark.parametrize("farm", FARMED)
@@ -118,13 +113,13 @@ def test_when_hurt_it_farms_in_daylight_and_rests_near_zombies_or_at_dusk():
     x, y = calm.position
     semantic = calm.semantic.copy()
     semantic[x - 4, y] = SEMANTIC_IDS["zombie"]
-    assert _said(calm).startswith("Farming saplings")
-    assert _said(replace(calm, daylight=0.8)).startswith("Only 3 health left")
-    assert _said(replace(calm, semantic=semantic)).startswith("Only 3 health left")
+    assert _reasoning(calm).startswith("Farming saplings")
+    assert _reasoning(replace(calm, daylight=0.8)).startswith("Only 3 health left")
+    assert _reasoning(replace(calm, semantic=semantic)).startswith("Only 3 health left")
 
 
 def test_a_sapling_farmer_goes_to_distant_grass():
-    observation = _drunk_in_a_desert()
+    observation = _desert_after_a_drink()
     x, y = observation.position
     semantic = observation.semantic.copy()
     semantic[x + 25, y] = SEMANTIC_IDS["grass"]
@@ -133,47 +128,15 @@ def test_a_sapling_farmer_goes_to_distant_grass():
     assert set(reply.actions) == {"move_right"}
 
 
-def test_every_reply_has_actions_and_reasoning():
-    for reason in reasons(played("farmer", SEED, STEPS, farm="sapling")):
-        assert reason[0].isupper() and reason.endswith(".")
-
-
-def test_the_reasoning_names_the_farm():
-    said = Counter(reason.split(":")[0] for reason in reasons(played("farmer", SEED, STEPS, farm="water")))
-    assert said["Farming water"] >= 10
-
-
 @pytest.mark.parametrize("farm", FARMED)
 def test_the_same_policy_seed_plays_the_same(farm: str):
     assert actions_of(farmer(farm, seed=3), 200) == actions_of(farmer(farm, seed=3), 200)
 
 
-def test_reset_forgets_the_previous_world():
-    policy = farmer("water", seed=3)
-    first = actions_of(policy, 150)
-    policy.reset(3)
-    assert actions_of(policy, 150) == first
-
-
-def test_the_limit_of_actions_per_call_applies():
-    policy = farmer("water", max_actions=1)
-    env = CrafterEnv(observe=False)
-    env.reset(seed=SEED)
-    for _ in range(100):
-        (action,) = policy.decide(env.observation(step_limit=1_000), ()).actions
-        env.step(ACTIONS.index(action))
-
-
 @pytest.mark.parametrize("farm", FARMED)
 def test_it_answers_in_an_empty_world(farm: str):
-    observation = _drunk_in_a_desert()
+    observation = _desert_after_a_drink()
     assert farmer(farm).decide(observation, ()).actions
-
-
-def test_the_farm_parameter_offers_all_farms():
-    kind = POLICIES["farmer"]
-    assert "teaching" in kind.description
-    assert kind.params().farm == "water"
 
 
 @pytest.mark.parametrize("farm", ["gold", "", None, 1])
@@ -182,7 +145,7 @@ def test_an_unknown_farm_is_rejected(farm: Any):
         make_policy(PolicySpec("farmer", {"farm": farm}), seed=0, max_actions=5)
 
 
-def _drunk_in_a_desert() -> Observation:
+def _desert_after_a_drink() -> Observation:
     """A real observation after a first drink, but with sand as far as the eye can see."""
     env = CrafterEnv(observe=False)
     env.reset(seed=SEED)
@@ -193,7 +156,7 @@ def _drunk_in_a_desert() -> Observation:
     return replace(observation, semantic=semantic, achievements=done, faced="sand")
 
 
-def _said(observation: Observation) -> str:
+def _reasoning(observation: Observation) -> str:
     return farmer("sapling").decide(observation, ()).tool_calls[0].reasoning
 
 
@@ -209,7 +172,7 @@ def _wounded_beside_rock() -> Observation:
 
 def _late_on_grass(vital: str) -> Observation:
     """A real observation late on a day, on grass with water and a cow at some distance, and one vital not full."""
-    observation = _drunk_in_a_desert()
+    observation = _desert_after_a_drink()
     x, y = observation.position
     semantic = np.full_like(observation.semantic, SEMANTIC_IDS["grass"])
     semantic[x, y] = SEMANTIC_IDS["player"]
@@ -223,7 +186,7 @@ def _late_on_grass(vital: str) -> Observation:
 
 def _in_a_shelter(faced: str) -> Observation:
     """A real observation at night in rock on all sides, with water behind it. faced: what is in front."""
-    observation = _drunk_in_a_desert()
+    observation = _desert_after_a_drink()
     x, y = observation.position
     semantic = np.full_like(observation.semantic, SEMANTIC_IDS["grass"])
     semantic[x - 3 : x + 4, y - 3 : y + 4] = SEMANTIC_IDS["stone"]

@@ -25,11 +25,8 @@ def calls(observation: Observation, *, seed: int, count: int, max_actions: int =
     return [policy.decide(observation, ()).actions for _ in range(count)]
 
 
-def test_one_policy_seed_always_gives_the_same_calls(observation: Observation):
+def test_the_policy_seed_decides_the_calls(observation: Observation):
     assert calls(observation, seed=7, count=50) == calls(observation, seed=7, count=50)
-
-
-def test_another_policy_seed_gives_other_calls(observation: Observation):
     assert calls(observation, seed=7, count=50) != calls(observation, seed=8, count=50)
 
 

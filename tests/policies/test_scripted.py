@@ -98,13 +98,6 @@ def test_reset_forgets_the_previous_world():
     assert play(5, steps=100, policy=policy).replies == first.replies
 
 
-def test_it_never_changes_the_observation(played: Played):
-    observation = played.observations[-1]
-    before = observation.semantic.copy()
-    scripted().decide(observation, ())
-    assert np.array_equal(observation.semantic, before)
-
-
 def test_the_limit_of_actions_per_call_applies():
     assert {len(reply.actions) for reply in play(5, max_actions=1, steps=80).replies} == {1}
 

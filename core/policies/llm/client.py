@@ -18,6 +18,7 @@ import openai
 
 from core.policies.llm.endpoint import Endpoint
 from core.policies.llm.transport import RecordingTransport, UnreadableAnswer, open_transport, quiet_libraries
+from core.policies.tools.errors import redirect_target
 from core.types import Attempt
 
 ShouldStop = Callable[[], bool]
@@ -158,9 +159,11 @@ class OpenAIClient:
 
 def _answer_of(response: httpx2.Response) -> Answer:
     headers = ((name.lower(), value[:_MAX_HEADER_CHARACTERS]) for name, value in response.headers.items())
-    recorded = [header for header in headers if header[0].startswith(_RECORDED_HEADERS)]
+    recorded = dict([header for header in headers if header[0].startswith(_RECORDED_HEADERS)][:_MAX_HEADERS])
+    if target := redirect_target(response.headers):
+        recorded["location"] = target
     # JSON is UTF-8 whatever the header says; a byte order mark would make it unreadable.
-    return Answer(response.status_code, dict(recorded[:_MAX_HEADERS]), response.content.decode("utf-8-sig", "replace"))
+    return Answer(response.status_code, recorded, response.content.decode("utf-8-sig", "replace"))
 
 
 def _failed(kind: str, detail: str) -> Answer:

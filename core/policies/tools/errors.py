@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
@@ -152,8 +153,8 @@ ADVICE = {
     "auth": "The server does not accept the API key, or the key may not do this: check the key for this endpoint.",
     "connection": "The server could not be reached: check the base URL, and that the server runs.",
     "content_filter": "The provider's content filter stopped the answer: change the prompt or use another model.",
-    "context_overflow": "The request is longer than the model's context: shorten the history, the prompt or the limit "
-    "of tokens for an answer, or serve the model with a larger context.",
+    "context_overflow": "The request is longer than the model's context: reduce the history, the prompt or the limit "
+    "of output tokens, or serve the model with a larger context.",
     "empty_choices": "The server sent no answer (an empty list of choices): ask again, or look at the server's log.",
     "invalid_body": "The server did not send a chat completion: check that the base URL ends where the API begins "
     "(often /v1), and that no proxy is in between.",
@@ -167,7 +168,7 @@ ADVICE = {
     "refusal": "The model refused to answer.",
     "timeout": "The server did not answer in time: ask again, or allow more time.",
     "tool_use_failed": "The model's call could not be read by the server: ask again, with a lower temperature.",
-    "truncated": "The answer ended before its tool call was whole: raise the limit of tokens for an answer.",
+    "truncated": "The answer ended before its tool call was complete: raise the limit of output tokens.",
 }
 _REJECTED = "The server does not take the request as it is: change the setting that it names, or the base URL."
 _STATUS_BY_PATTERN = (
@@ -226,14 +227,14 @@ def failure_of(status: int, headers: dict[str, Any], error: dict[str, Any], text
     message = _message(error) or ("" if "<" in text else text)
     wait = retry_after_s(headers, error, facts)
     kind = _kind(status if status >= 300 or status == 0 else _own_status(error), error, facts, wait)
-    if 300 <= status < 400 and (target := _redirect_target(headers)):
+    if 300 <= status < 400 and (target := redirect_target(headers)):
         message = f"{message} It redirects to {target}".strip()
     return described(kind, message, wait, status=status)
 
 
-def _redirect_target(headers: dict[str, Any]) -> str:
-    """Where a redirect leads, without the parts of a URL that may contain a key."""
-    location = next((as_text(value) for name, value in headers.items() if name.lower() == "location"), "")
+def redirect_target(headers: Mapping[str, Any]) -> str:
+    """The URL of a `Location` header, without the parts that may contain a key; empty if there is none."""
+    location = next((as_text(value) for name, value in headers.items() if key_of(as_text(name)) == "location"), "")
     return re.sub(r"//[^/@]*@", "//", re.split(r"[?#]", location[:500])[0])
 
 

@@ -45,7 +45,7 @@ class Family(NamedTuple):
     thinking: tuple[str, str] | None = None
 
 
-_FIRST = r"(?=[<\[◁✿tfah])"
+_FIRST = r"(?=[<\[◁✿tfa])"
 """The first characters of all marks: most places of a text are passed over without trying the rows."""
 
 TURN = r"<\|(?:end|return|start|call)\|>"
@@ -83,7 +83,6 @@ FAMILIES = (
     Family(
         "Granite 3, Phi-4, GigaChat 3",
         rf"<\|(?:{_GROUPS})\|>",
-        thinking=(r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
     ),
     Family("Gemma 4", r"<\|tool_call>", thinking=(r"<\|channel>thought\b", r"<channel\|>")),
     Family("FunctionGemma", "<start_function_call>"),
@@ -139,6 +138,14 @@ THINKING = re.compile(
     re.IGNORECASE,
 )
 """A mark before (`open`) or after (`close`) thinking. Where thinking is a message (`open_turn`), `turn` closes it."""
+
+
+THINKING_PHRASES = re.compile(
+    r"\A\s{0,9}(?:analysis(.*?)assistant(?:final|(?=commentary))"  # gpt-oss without its special tokens
+    r"|Here(?: is|'s) my thought process:(.*?)Here(?: is|'s) my response:)",  # Granite 3.2
+    re.IGNORECASE | re.DOTALL,
+)
+"""Thinking between phrases, which count only together and at the start: other texts contain them too."""
 
 
 class CallMark(NamedTuple):

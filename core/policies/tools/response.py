@@ -271,11 +271,11 @@ def _first_count(*values: Any) -> int | None:
     return next((count for count in counts if 0 <= count <= _MAX_COUNT), None)
 
 
-FINISHED = ("stop", "tool_calls", "tool_use", "function_call", "end_turn", "eos", "eos_token", "stop_sequence")
+_FINISHED = ("stop", "tool_calls", "tool_use", "function_call", "end_turn", "eos", "eos_token", "stop_sequence")
 
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 _TEXT_FIELDS = ("text", "content", "output_text", "thinking", "summary")
-_NO_TEXT = ("thinking", "reasoning", "refusal", "tool_use", "tool_call")  # types of parts that are something else
+_NO_TEXT = ("thinking", "reasoning", "refusal", "tool_use", "tool_call")  # types of parts that are not visible text
 _MAX_DEPTH = 5
 
 
@@ -306,7 +306,7 @@ def read_message(message: dict[str, Any], finish_reason: str, offered: Sequence[
     leftovers = bool(calls) and (has_call_marks(visible, offered) or any(_has_token(call) for call in calls))
     if not calls and not refusal.strip():
         calls, leftovers = find_calls(visible, offered)
-        if not calls and not written.strip() and finish_reason in FINISHED:
+        if not calls and not written.strip() and finish_reason in _FINISHED:
             calls = find_final_calls(reasoning, offered)
     thoughts = "\n".join(text.strip() for text in (reasoning, thinking) if text.strip())
     warning = "special_tokens" if leftovers else None

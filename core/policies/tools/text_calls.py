@@ -14,11 +14,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from core.policies.tools.calls import RawCall, actions_of, calls_of, is_offered, tool_key
-from core.policies.tools.families import AFTER_NAME, THINKING, CallMark, Marks, call_marks
+from core.policies.tools.families import AFTER_NAME, THINKING, THINKING_PHRASES, CallMark, Marks, call_marks
 from core.policies.tools.values import UNREADABLE, as_dict, as_json, closing, end_of, keywords, value_at
 
-# gpt-oss where the server stripped its special tokens
-_STRIPPED = re.compile(r"\A\s{0,9}analysis(.*?)assistant(?:final|(?=commentary))", re.IGNORECASE | re.DOTALL)
 _MINIMAX_NAMESPACE = "]<]minimax[>["  # MiniMax M3 puts it before every tag
 _NAMELESS_CALL = re.compile(r"<(?:[｜|]{1,2}[A-Z]{2,6}[｜|]{1,2})?invoke>")  # seen from DeepSeek V3.2
 _SPECIAL_TOKEN = re.compile(r"<[|｜]([^<>|｜\s]{1,40})[|｜]>")
@@ -81,7 +79,7 @@ def split_thinking(text: str) -> Split:
     """
     visible: list[str] = []
     thinking: list[str] = []
-    text = _STRIPPED.sub(r"<think>\1</think>", text)
+    text = THINKING_PHRASES.sub(r"<think>\1\2</think>", text)
     position, inside, in_turn = 0, False, False
     last_channel, last_end = text.rfind("<|channel|>"), text.lower().rfind("<|end|>")
     for mark in THINKING.finditer(text):

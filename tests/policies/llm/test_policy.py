@@ -260,12 +260,14 @@ def test_a_key_is_not_sent_to_another_server(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+def test_a_redirect_is_named_and_not_followed(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     monkeypatch.setenv("A_KEY", "sk-123456789")
     with ModelServer([says(calls("noop"))]) as other:
-        with ModelServer([says("", status, Location=f"{other.url}/chat/completions")]) as server:
+        with ModelServer([says("", status, Location=f"{other.url}/chat/completions?token=abc")]) as server:
             monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={server.host}")
-            assert not try_connection(LlmParams(base_url=server.url, model="m", key_name="A_KEY")).ok
+            trial = try_connection(LlmParams(base_url=server.url, model="m", key_name="A_KEY"))
+        assert not trial.ok and f"It redirects to {other.url}/chat/completions" in trial.sentence
+        assert trial.call is not None and "abc" not in repr(trial)
         assert len(server.requests) == 1 and other.requests == []
 
 

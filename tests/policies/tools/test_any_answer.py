@@ -1,4 +1,4 @@
-"""Answers that no server should send: real ones with parts lost, doubled, swapped, cut or nested, thousands of them."""
+"""Thousands of random answers: real ones with parts lost, doubled, swapped, cut or nested, and any JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def places_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def disturb(response: dict[str, Any], chance: random.Random) -> None:
-    """Changes one thing somewhere."""
+    """Changes a random value."""
     places = places_of(response)
     if not places:
         return
@@ -111,37 +111,16 @@ def test_text_that_is_cut_anywhere_before_another_call(text: str, end: int, othe
     check({"status": 429, "headers": {"retry-after": junk}, "body": text[:end] + junk})
 
 
+FIELDS = (
+    "choices message tool_calls function name arguments actions content error delta "
+    "code finish_reason reasoning usage prompt_tokens metadata type text id index"
+).split()
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30) | st.sampled_from(TEXTS),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "choices",
-                    "message",
-                    "tool_calls",
-                    "function",
-                    "name",
-                    "arguments",
-                    "actions",
-                    "content",
-                    "error",
-                    "delta",
-                ]
-                + [
-                    "code",
-                    "finish_reason",
-                    "reasoning",
-                    "usage",
-                    "prompt_tokens",
-                    "metadata",
-                    "type",
-                    "text",
-                    "id",
-                    "index",
-                ]
-            ),
+            st.sampled_from(FIELDS),
             inner,
             max_size=5,
         )
