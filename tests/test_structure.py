@@ -34,7 +34,7 @@ ALLOWED = {
     "export": {"env.rules", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots", "worker"},
-    "worker": {"rollout", "store", "settings", "slots", "jobs"},
+    "worker": {"policies", "rollout", "store", "settings", "slots", "jobs"},
 }
 OPEN = {"types", "errors", "text", "data", "params"}
 
