@@ -15,10 +15,11 @@ from core.env.observation import Observation
 from core.env.rules import ACTIONS
 from core.env.simulation import Simulation
 from core.errors import PolicyError, RolloutError
+from core.facts import Change
 from core.policies import BudgetSpent
 from core.policies.tools import RawCall, read_tool_calls
 from core.rewards import STRATEGIES, RewardComponent, RewardShaper
-from core.rewards.base import Change, NoParams, Strategy
+from core.rewards.base import NoParams, Strategy
 from core.rollout import NoRecorder, run_episode, run_rollout
 from core.types import (
     Decision,

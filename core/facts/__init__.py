@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from core.facts.episode import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, ComponentTotal, EpisodeFacts, FactsWriter
+from core.facts.episode import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, Change, ComponentTotal, EpisodeFacts, FactsWriter
 
 __all__ = [
     "ACHIEVEMENT_COUNT",
     "INVENTORY",
     "UNLOCK",
+    "Change",
     "ComponentTotal",
     "EpisodeFacts",
     "FactsWriter",

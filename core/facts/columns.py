@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from core.facts.episode import CHANGE_COLUMNS, DECISION_COLUMNS, INVENTORY, UNLOCK, EpisodeFacts
+from core.facts.episode import CHANGE_COLUMNS, DECISION_COLUMNS, INVENTORY, UNLOCK, Change, EpisodeFacts
 from core.types import StateFacts
 
 Floats = NDArray[np.float64]
@@ -26,16 +25,6 @@ class Feature(NamedTuple):
     kind: int
     name: str
     rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionChange:
-    """One decision as states: what `RewardShaper.score` is given. is_end: known to be its episode's last."""
-
-    before: StateFacts
-    after: StateFacts
-    env_reward: float
-    is_end: bool
 
 
 class FactColumns:
@@ -118,7 +107,7 @@ class FactColumns:
         initial = np.array([sum(map(bool, facts.initial.achievements.values())) for facts in self._episodes], float)
         return self._running(first, initial)
 
-    def changes(self, episode: int) -> Iterator[DecisionChange]:
+    def changes(self, episode: int) -> Iterator[Change]:
         """An episode's decisions as states, for rewards that cannot be computed from columns."""
         facts = self._episodes[episode]
         state = _copied(facts.initial)
@@ -127,7 +116,7 @@ class FactColumns:
         for index in range(facts.n_decisions):
             rows = range(int(bounds[index]), int(bounds[index + 1]))
             before, after = _changed(facts, state, rows)
-            yield DecisionChange(before, after, float(facts.env_rewards[index]), bool(ends[index]))
+            yield Change(before, after, float(facts.env_rewards[index]), bool(ends[index]))
             state = after
 
     # ---------------------------------------------------------------------------------------------------- inside

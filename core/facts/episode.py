@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,6 +20,25 @@ ACHIEVEMENT_COUNT: Final = 2
 
 CHANGE_COLUMNS: Final = (("decisions", "<i4"), ("kinds", "u1"), ("names", "<u2"), ("deltas", "<i4"), ("ranks", "<i4"))
 DECISION_COLUMNS: Final = (("env_rewards", "<f8"), ("rewards", "<f8"), ("step_ends", "<i4"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """One decision as reward strategies see it: the facts before and after.
+
+    env_reward: what the environment paid for its steps. is_end: the world is over after it, or a limit was reached.
+    """
+
+    before: StateFacts
+    after: StateFacts
+    env_reward: float = 0.0
+    is_end: bool = False
+
+    @cached_property
+    def unlocked(self) -> tuple[str, ...]:
+        """Achievements that are false or absent before and true after, in the order of `after`."""
+        had = self.before.achievements
+        return tuple(name for name, has in self.after.achievements.items() if has and not had.get(name, False))
 
 
 class ComponentTotal(NamedTuple):

@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InvalidConfig, InvalidReward
+from core.facts import Change
 from core.text import cut, visible
-from core.types import RewardComponent, RewardConfig, StateFacts
+from core.types import RewardComponent, RewardConfig
 
 if TYPE_CHECKING:  # it brings scipy, which no worker needs
     from core.facts.columns import FactColumns
@@ -28,25 +28,6 @@ VERSION_PARAM: Final = "strategy_version"
 @dataclass(frozen=True, slots=True)
 class NoParams:
     """For strategies without parameters of their own."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """One decision as strategies see it: the facts before and after, read-only.
-
-    env_reward: what the environment paid for its steps. is_end: the world is over after it, or a limit was reached.
-    """
-
-    before: StateFacts
-    after: StateFacts
-    env_reward: float = 0.0
-    is_end: bool = False
-
-    @cached_property
-    def unlocked(self) -> tuple[str, ...]:
-        """Achievements that are false or absent before and true after, in the order of `after`."""
-        had = self.before.achievements
-        return tuple(name for name, has in self.after.achievements.items() if has and not had.get(name, False))
 
 
 class Strategy(ABC, Generic[Params]):

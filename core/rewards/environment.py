@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.rewards.base import Change, NoParams, Strategy
+from core.facts import Change
+from core.rewards.base import NoParams, Strategy
 from core.types import RewardComponent
 
 if TYPE_CHECKING:  # it brings scipy, which no worker needs

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.facts import Change
 from core.params import choice, number
-from core.rewards.base import Change, Strategy
+from core.rewards.base import Strategy
 from core.rewards.potentials import POTENTIALS
 from core.types import RewardComponent
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.rewards.base import Change, Strategy, strategy_errors
+from core.facts import Change
+from core.rewards.base import Strategy, strategy_errors
 from core.rewards.config import build_params, checked
 from core.rewards.registry import find_strategy
 from core.types import RewardBreakdown, RewardComponent, RewardConfig, StateFacts

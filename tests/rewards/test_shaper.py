@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from core.facts import Change
 from core.params import number
 from core.rewards import STRATEGIES, RewardConfig, RewardShaper, StateFacts
-from core.rewards.base import Change, Strategy
+from core.rewards.base import Strategy
 from core.types import RewardComponent
 
 NOTHING = StateFacts()

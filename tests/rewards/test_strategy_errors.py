@@ -13,11 +13,11 @@ import pytest
 
 from core.analysis.rescore import score
 from core.errors import InvalidReward
-from core.facts import FactsWriter
+from core.facts import Change, FactsWriter
 from core.facts.columns import FactColumns
 from core.params import integer
 from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper, StateFacts, checked
-from core.rewards.base import Change, Strategy
+from core.rewards.base import Strategy
 
 BEFORE = StateFacts({"wake_up": False}, {"wood": 1}, {"wake_up": 0})
 AFTER = StateFacts({"wake_up": True}, {"wood": 3}, {"wake_up": 1})

@@ -10,8 +10,9 @@ from core.analysis.audit import AuditThresholds, Severity, audit, audit_config, 
 from core.analysis.audit.crafter import KNOWN_LOOPS, KnownLoop
 from core.analysis.audit.pay import loop_pay, unlock_worth
 from core.analysis.audit.trail import TINY
+from core.facts import Change
 from core.rewards import STRATEGIES
-from core.rewards.base import Change, NoParams, Strategy
+from core.rewards.base import NoParams, Strategy
 from core.rewards.potentials import POTENTIALS
 from core.types import RewardComponent, RewardConfig
 from tests.support.audit_episodes import DEFAULT, Story, To, found

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from core.analysis.rescore import as_played, breakdowns, responsible, score
 from core.errors import InvalidReward
-from core.facts import FactsWriter
+from core.facts import Change, FactsWriter
 from core.facts.columns import FactColumns
 from core.params import Integer, Kind, Number, OneOf, Text, kind_of
 from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper
-from core.rewards.base import Change, NoParams, Strategy
+from core.rewards.base import NoParams, Strategy
 from core.types import StateFacts
 from tests.support.facts import ACHIEVEMENTS, ITEMS, facts_of_states, random_states
 

@@ -9,8 +9,9 @@ import pytest
 
 from core.analysis.audit import Alert, AuditThresholds, audit_config
 from core.errors import InvalidReward
+from core.facts import Change
 from core.rewards import STRATEGIES
-from core.rewards.base import Change, NoParams, Strategy
+from core.rewards.base import NoParams, Strategy
 from core.types import RewardComponent, RewardConfig
 from tests.support.audit_episodes import DEFAULT
 
