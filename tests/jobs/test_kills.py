@@ -7,60 +7,25 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 
-from core import jobs
+from core import jobs, worker
 from core.settings import Settings, worker_environment
 from core.slots import Slot, read_record, slot_paths, worker_name
 from core.store import EpisodeFilter, TraceStore
 from core.store.sqlite_file import sqlite_driver
 from core.types import EpisodeStatus
-from tests.support import ROOT
 from tests.support.launches import SMALL_WORLD, endless, run_of, wait_for, wait_until_over
+from tests.support.processes import start
 
 KILLS = 6
 
-# Real workers, forked from a process that has done the imports, which take each new process a second.
-FORK_ONE_PER_LINE = """
-import os, sys
-from core import worker
 
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        os._exit(worker.main([]))
-    print(child, flush=True)
-    os.waitpid(child, 0)
-"""
-
-
-@contextmanager
-def forking(settings: Settings) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", FORK_ONE_PER_LINE]
-    environment = worker_environment(settings)
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as parent:
-        yield parent
-
-
-def next_worker(parent: subprocess.Popen[str]) -> int:
-    assert parent.stdin is not None and parent.stdout is not None
-    parent.stdin.write("one more\n")
-    parent.stdin.flush()
-    return int(parent.stdout.readline())
+def be_a_worker(environment: dict[str, str]) -> None:
+    os.environ.update(environment)
+    worker.main([])
 
 
 def running(store: TraceStore) -> dict[str, int]:
@@ -85,16 +50,16 @@ def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: 
     moments = random.Random(7)
     committed: dict[str, int] = {}
     at_play = 0
-    with forking(one) as parent:
-        for kill in range(KILLS):
-            process = next_worker(parent)
-            if kill % 3:  # the others are killed while they start, claim or begin
-                wait_for("an episode at play", lambda process=process: is_playing(store, one, process))
-                at_play += 1
-            time.sleep(moments.uniform(0, 0.1))
-            committed |= running(store)
-            os.kill(process, signal.SIGKILL)
-            wait_until_free(one)
+    for kill in range(KILLS):
+        process = start(be_a_worker, worker_environment(one))
+        if kill % 3:  # the others are killed while they start, claim or begin
+            wait_for("an episode at play", lambda pid=process.pid: is_playing(store, one, pid or 0))
+            at_play += 1
+        time.sleep(moments.uniform(0, 0.1))
+        committed |= running(store)
+        process.kill()
+        process.join()
+        wait_until_free(one)
     jobs.stop(store, run_id=run.id)
     wait_for("the last death to be noticed", lambda: jobs.sweep(store, one) or not store.episodes.totals().running)
     episodes = wait_until_over(store, run.id)

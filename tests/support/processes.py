@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["core.store", "tests.support.records"])
+forks.set_forkserver_preload(["core.store", "core.worker", "tests.support.records"])
 
 
 def start(target: Callable[..., None], *args: Any) -> ForkServerProcess:
