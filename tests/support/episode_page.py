@@ -15,22 +15,13 @@ from core.types import (
     QueuedEpisode,
     Run,
 )
-from tests.support import ROOT
+from tests.support import pages
 
 SCRIPTED = "1" * 32
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at = at.switch_page("pages/episode.py").run()
-    assert not at.exception
-    return at
-
-
-def texts(at: AppTest) -> list[str]:
-    return [element.value for element in at.text]
+    return pages.opened("episode", **query)
 
 
 def markdown(at: AppTest) -> str:
@@ -46,10 +37,6 @@ def selector(at: AppTest):
 def go_to(at: AppTest, decision: int | None) -> None:
     selector(at).set_value(decision)
     next(b for b in at.button if (b.key or "").startswith("go-")).click().run()
-
-
-def button(at: AppTest, key: str):
-    return next(b for b in at.button if b.key == key)
 
 
 def only_queued(store: TraceStore, spec: EpisodeSpec, episode_id: str = "a" * 32) -> QueuedEpisode:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.dataset import RADIUS, difficulty_of
 from core.env.rules import ENGINE_VERSION
 from core.types import EnvConfig, SeedDescription
-from tests.support import ROOT
+from tests.support import pages
 
 
 def described(seed: int, *, trees: int, hostiles: int = 0, diamond: int | None = 30) -> SeedDescription:
@@ -35,17 +35,8 @@ def described(seed: int, *, trees: int, hostiles: int = 0, diamond: int | None =
 
 
 def opened(worlds: str = "0-3", **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/launch.py")
-    at.session_state["launch_shown"] = worlds
-    for name, value in query.items():
-        at.query_params[name] = value
-    return checked(at.run())
-
-
-def checked(at: AppTest) -> AppTest:
-    assert not at.exception
-    return at
+    """worlds: seeds that the gallery shows."""
+    return pages.opened("launch", state={"launch_shown": worlds}, **query)
 
 
 def summary(at: AppTest) -> str:

@@ -13,9 +13,9 @@ from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
-from tests.support import ROOT
 from tests.support.lab_episodes import HONEST as HONEST_CHANGES
 from tests.support.lab_episodes import record_changes
+from tests.support.pages import opened, said
 
 FARMED, HONEST = "a" * 32, "b" * 32
 
@@ -45,19 +45,6 @@ def audited(data_dir: object, farmed_and_honest: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", farmed_and_honest)
 
 
-def opened(page: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at = at.switch_page(page).run()
-    assert not at.exception
-    return at
-
-
-def said(at: AppTest) -> str:
-    return "\n".join(element.value for kind in (at.text, at.markdown, at.caption) for element in kind)
-
-
 def findings(at: AppTest) -> list[str]:
     """The rule names of the findings in the episode itself, in order."""
     names = [element.value.strip("*") for element in at.markdown]
@@ -70,7 +57,7 @@ def frame_buttons(at: AppTest) -> list:
 
 
 def test_a_farmed_episode_shows_what_paid_and_links_to_its_frames(audited: None):
-    at = opened("pages/episode.py", id=FARMED, tab="Audit")
+    at = opened("episode", id=FARMED, tab="Audit")
     assert "A loop that pays" in findings(at)
     assert frame_buttons(at), "no link to a frame"
     at = frame_buttons(at)[0].click().run()
@@ -79,23 +66,23 @@ def test_a_farmed_episode_shows_what_paid_and_links_to_its_frames(audited: None)
 
 
 def test_an_honest_episode_raises_no_alert(audited: None):
-    at = opened("pages/episode.py", id=HONEST, tab="Audit")
+    at = opened("episode", id=HONEST, tab="Audit")
     assert findings(at) == ["Double-counted unlocks"], "a notice, which every honest episode raises"
 
 
 def test_a_configuration_that_pays_for_a_loop_is_reported(audited: None):
-    at = opened("pages/episode.py", id=HONEST, tab="Audit")
+    at = opened("episode", id=HONEST, tab="Audit")
     assert "Drinking" in said(at) and "100 steps" in said(at)
 
 
 def test_a_configuration_without_an_alert_shows_the_reason(data_dir: object):
     with TraceStore.from_settings(load_settings()) as store:
         record_changes(store, "shaped01", HONEST_CHANGES, reward=RewardConfig("potential_based"))
-    assert "configuration is potential\\-based" in said(opened("pages/lab.py", view="Audit"))
+    assert "configuration is potential-based" in said(opened("lab", view="Audit"))
 
 
 def test_thresholds_change_the_findings_and_can_be_reset(audited: None):
-    at = opened("pages/episode.py", id=FARMED, tab="Audit")
+    at = opened("episode", id=FARMED, tab="Audit")
     found = len(frame_buttons(at))
     at.number_input(key="audit_param_audit_loop_repeats").set_value(1_000)
     at = at.number_input(key="audit_param_audit_component_share").set_value(1.0).run()
@@ -106,13 +93,13 @@ def test_thresholds_change_the_findings_and_can_be_reset(audited: None):
 
 
 def test_every_threshold_can_be_changed(audited: None):
-    at = opened("pages/episode.py", id=FARMED, tab="Audit")
+    at = opened("episode", id=FARMED, tab="Audit")
     fields_there = {widget.key for widget in at.number_input}
     assert fields_there >= {f"audit_param_audit_{spec.name}" for spec in fields(AuditThresholds)}
 
 
 def test_the_lab_lists_episodes_with_alerts_first(audited: None):
-    at = opened("pages/lab.py", view="Audit")
+    at = opened("lab", view="Audit")
     assert "Audited all 2; 1 with an alert" in said(at)
     (table,) = [frame.value for frame in at.dataframe if "Found" in frame.value or "what" in frame.value]
     alerts = dict(zip(table["policy"], table["alerts"], strict=True))
@@ -124,7 +111,7 @@ def test_the_lab_lists_episodes_with_alerts_first(audited: None):
 
 
 def test_the_lab_lists_reward_configurations_with_their_alerts(audited: None):
-    at = opened("pages/lab.py", view="Audit")
+    at = opened("lab", view="Audit")
     titles = [block.label for block in at.expander]
     assert any("2 episodes" in title and "alert" in title for title in titles)
 
@@ -133,14 +120,14 @@ def test_a_saved_configuration_is_shown_by_its_name(audited: None):
     with TraceStore.from_settings(load_settings()) as store:
         store.rewards.save("by *the* book", store.episodes.get(FARMED).spec.reward)
         try:
-            at = opened("pages/lab.py", view="Audit")
+            at = opened("lab", view="Audit")
         finally:
             store.rewards.forget("by *the* book")
     assert any(block.label.replace("\\", "").startswith("“by *the* book” (") for block in at.expander)
 
 
 def test_the_thresholds_form_stays_open_while_it_is_edited(audited: None):
-    at = opened("pages/lab.py", view="Audit")
+    at = opened("lab", view="Audit")
     at.session_state["audit_rules"] = True
     at = at.number_input(key="audit_param_audit_component_share").set_value(0.95).run()
     assert not at.exception
@@ -151,9 +138,9 @@ def test_the_thresholds_form_stays_open_while_it_is_edited(audited: None):
     assert "Changed thresholds" not in said(at)
 
 
-@pytest.mark.parametrize("page", ["pages/lab.py", "pages/episode.py"])
+@pytest.mark.parametrize("page", ["lab", "episode"])
 def test_a_link_sets_thresholds_and_reports_invalid_ones(audited: None, page: str):
-    query = {"view": "Audit"} if page == "pages/lab.py" else {"id": FARMED, "tab": "Audit"}
+    query = {"view": "Audit"} if page == "lab" else {"id": FARMED, "tab": "Audit"}
     at = opened(page, **query, loop_repeats="7", component_share="0.25", loop_worth="many", still_steps="5")
     assert at.number_input(key="audit_param_audit_loop_repeats").value == 7
     assert at.number_input(key="audit_param_audit_component_share").value == 0.25

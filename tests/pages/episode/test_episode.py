@@ -28,13 +28,10 @@ from core.types import (
 )
 from pages.components.episode.view import is_first_look
 from pages.components.text.sentences import reward_sentence
-from tests.support.episode_page import SCRIPTED, button, go_to, markdown, only_queued, opened, selector, spec_of, texts
+from tests.support.episode_page import SCRIPTED, go_to, markdown, only_queued, opened, selector, spec_of
+from tests.support.pages import metrics, texts
 
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png"> **bold**'
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
 
 
 def on_tab(at: AppTest, name: str) -> AppTest:
@@ -118,7 +115,7 @@ def test_an_unknown_decision_shows_the_valid_range_and_restores_the_number(recor
     last = len(recorded.episodes.decisions(SCRIPTED)) - 1
     assert f":red[No decision 9,999 (0 to {last})]" in [element.value for element in at.markdown]
     assert selector(at).value == 0
-    button(at, "decision-forward").click().run()
+    at.button(key="decision-forward").click().run()
     assert "No decision" not in markdown(at)
 
 
@@ -163,7 +160,7 @@ def test_invalid_and_very_long_text_is_cut_on_every_tab(empty: TraceStore):
 
 def test_replay_is_checked_on_demand(recorded: TraceStore):
     at = opened(id=SCRIPTED)
-    button(at, "check-replay").click().run()
+    at.button(key="check-replay").click().run()
     assert not at.exception
     steps = recorded.episodes.get(SCRIPTED).n_steps
     assert f"Replay exact: all {steps} steps match" in texts(at)
@@ -184,7 +181,7 @@ def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
     assert any(text.startswith("Decision 7 earned") for text in texts(at))
     result = recorded.episodes.decision(SCRIPTED, 7).steps[-1].index + 1
     assert at.session_state[f"seek:{SCRIPTED}"]["step"] == result
-    button(at, "decision-forward").click().run()
+    at.button(key="decision-forward").click().run()
     assert any(text.startswith("Decision 8 earned") for text in texts(at))
 
 
@@ -199,10 +196,10 @@ def test_the_unlock_menu_moves_the_player(recorded: TraceStore):
 
 def test_the_world_after_reset_comes_before_the_first_decision(recorded: TraceStore):
     at = opened(id=SCRIPTED)
-    assert button(at, "decision-back").disabled
-    button(at, "decision-forward").click().run()
+    assert at.button(key="decision-back").disabled
+    at.button(key="decision-forward").click().run()
     assert at.session_state[f"frame:{SCRIPTED}"] == len(recorded.episodes.decision(SCRIPTED, 0).steps)
-    button(at, "decision-back").click().run()
+    at.button(key="decision-back").click().run()
     assert at.session_state[f"frame:{SCRIPTED}"] == 0
 
 
@@ -254,8 +251,8 @@ def test_each_episode_remembers_its_step(recorded: TraceStore):
 
 def test_buttons_open_the_previous_and_next_episode_of_the_run(recorded: TraceStore):
     at = opened(id=SCRIPTED)
-    assert button(at, "Previous-episode").disabled
-    assert not button(at, "Next-episode").disabled
+    assert at.button(key="Previous-episode").disabled
+    assert not at.button(key="Next-episode").disabled
 
 
 # ------------------------------------------------------------------- where there is nothing, or not yet

@@ -28,20 +28,15 @@ from pages.components.episode.ledger_charts import (
 from pages.components.episode.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
 from pages.components.player.episode_data import EpisodeData
 from pages.components.text.sentences import paid_sentence
-from tests.support.episode_page import SCRIPTED, button, go_to, markdown, opened, selector, texts
+from tests.support.episode_page import SCRIPTED, go_to, markdown, opened, selector
+from tests.support.pages import captions, texts
 from tests.support.records import decision_summary
 
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png">'
 
 
 def on_ledger(view: str = "Table", **query: str) -> AppTest:
-    at = opened(id=SCRIPTED, tab="Ledger", ledger=view, **query)
-    assert not at.exception
-    return at
-
-
-def captions(at: AppTest) -> str:
-    return "\n".join(caption.value for caption in at.caption)
+    return opened(id=SCRIPTED, tab="Ledger", ledger=view, **query)
 
 
 def charts(at: AppTest) -> int:
@@ -85,7 +80,7 @@ def test_a_mismatch_is_shown_in_red_with_a_button_to_the_first_one(recorded: Tra
     at = on_ledger(step="1")
     assert ":red[**Components do not add up.** Decision 5: logged" in markdown(at)
     assert "Components add up" not in captions(at)
-    button(at, "go-to-mismatch").click().run()
+    at.button(key="go-to-mismatch").click().run()
     assert selector(at).value == 5
 
 

@@ -19,9 +19,10 @@ from core.store.episodes import Episodes
 from core.types import Attempt, Decision
 from pages.components.episode.messages_panel import picture_of
 from pages.components.text.model_text import attempts_text, error_counts_text, usd
-from tests.support import ROOT
+from tests.support import pages
 from tests.support.model.episodes import EPISODE, HOSTILE, RUN, record, says_nothing_to_do, thinks
 from tests.support.model.server import Reply, says
+from tests.support.pages import captions, codes, metrics, texts
 from tests.support.records import make_run, record_episode
 
 CODES = "\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe\x7f"
@@ -36,13 +37,7 @@ def recorded(*replies: Reply, **params: Any) -> None:
 
 def opened(tab: str = "Model", step: int = 3) -> AppTest:
     """By default at a step of the second decision."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["id"] = EPISODE
-    at.query_params["step"] = str(step)
-    at.session_state["tab"] = tab
-    at = at.switch_page("pages/episode.py").run()
-    assert not at.exception
-    return at
+    return pages.opened("episode", state={"tab": tab}, id=EPISODE, step=str(step))
 
 
 def opened_at(decision: int, tab: str = "Model") -> AppTest:
@@ -51,26 +46,7 @@ def opened_at(decision: int, tab: str = "Model") -> AppTest:
         frame = store.episodes.decisions(EPISODE)[decision].step_end
     at = opened(tab, step=frame)
     at.number_input(key=f"decision-{EPISODE}").set_value(decision)
-    at.button(key=f"go-{EPISODE}").click()
-    at.run()
-    assert not at.exception
-    return at
-
-
-def texts(at: AppTest) -> list[str]:
-    return [element.value for element in at.text]
-
-
-def codes(at: AppTest) -> list[str]:
-    return [element.value for element in at.code]
-
-
-def captions(at: AppTest) -> str:
-    return "\n".join(element.value for element in at.caption)
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
+    return pages.checked(at.button(key=f"go-{EPISODE}").click().run())
 
 
 def tabs(at: AppTest) -> list[str]:
@@ -146,11 +122,7 @@ def test_messages_are_compared_with_the_previous_call_of_any_decision(data_dir: 
 
 
 def test_a_scripted_episode_has_no_model_tab_and_ignores_a_link_to_it(recorded: TraceStore):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["id"] = "1" * 32
-    at.query_params["tab"] = "Model"
-    at = at.switch_page("pages/episode.py").run()
-    assert not at.exception
+    at = pages.opened("episode", id="1" * 32, tab="Model")
     assert "Model" not in tabs(at) and "Timing" in tabs(at)
     assert not any(element.value.startswith("Model:") for element in at.caption)
 

@@ -14,7 +14,8 @@ from core.store import TraceStore
 from core.types import Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.episode.potential_chart import MAX_COLUMNS, is_cut, potential_chart
 from pages.components.episode.potential_panel import verdict
-from tests.support.episode_page import SCRIPTED, button, opened, selector, spec_of, texts
+from tests.support.episode_page import SCRIPTED, opened, selector, spec_of
+from tests.support.pages import said
 
 SHAPED = "9" * 32
 
@@ -38,10 +39,6 @@ def on_potential(episode: str = SCRIPTED, **query: str) -> AppTest:
     at = opened(id=episode, tab="Potential", **query)
     assert len(at.get("plotly_chart")) == 1
     return at
-
-
-def said(at: AppTest) -> str:
-    return "\n".join([*texts(at), *(caption.value for caption in at.caption)])
 
 
 def test_a_potential_based_episode_opens_with_its_potential_and_does_not_deviate(shaped: TraceStore):
@@ -73,7 +70,7 @@ def test_the_same_episode_deviates_if_the_shaped_reward_is_added(shaped: TraceSt
 def test_a_button_goes_to_the_largest_deviation(recorded: TraceStore):
     at = on_potential(step="1")
     assert "Not potential-based" in said(at)
-    go = button(at, "go-to-largest-deviation")
+    go = at.button(key="go-to-largest-deviation")
     worst = int(go.label.split()[3].strip(","))
     go.click().run()
     assert selector(at).value == worst

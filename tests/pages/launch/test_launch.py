@@ -20,7 +20,8 @@ from pages.components.launch.estimate import longest_s, throughput_of
 from pages.components.text.escape import escape
 from pages.components.text.format import seeds_text
 from tests.support import ROOT
-from tests.support.launch_page import checked, described, errors, link, opened, query_value, summary
+from tests.support.launch_page import described, errors, link, opened, query_value, summary
+from tests.support.pages import checked
 
 WAIT_S = 120
 

@@ -18,10 +18,11 @@ from core.store import TraceStore
 from core.types import Budget, ModelProfile
 from pages.components.launch.estimate import share_of_budget
 from pages.components.text.escape import escape
-from tests.support.launch_page import checked, described, errors, link, query_value, summary
+from tests.support.launch_page import described, errors, link, query_value, summary
 from tests.support.launch_page import opened as opened_on
 from tests.support.model.server import ModelServer, calls, says
 from tests.support.model.strict import Claude, strict_server
+from tests.support.pages import captions, checked, texts
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
 
@@ -52,16 +53,8 @@ def with_model(url: str = "http://127.0.0.1:9", model: str = "tiny-model") -> Ap
     return fill(opened(by="llm"), base_url=url, model=model)
 
 
-def texts(at: AppTest) -> list[str]:
-    return [element.value for element in at.text]
-
-
 def badges(at: AppTest) -> str:
     return "\n".join(str(element.proto) for element in at.get("badge") or at.markdown)
-
-
-def captions(at: AppTest) -> str:
-    return "\n".join(element.value for element in at.caption)
 
 
 def test_the_form_shows_missing_values_and_an_estimate(stored: TraceStore):

@@ -14,21 +14,14 @@ from core.settings import load_settings
 from core.store import TraceStore
 from core.store.episodes import Episodes
 from core.types import Spent
-from tests.support import ROOT
+from tests.support import pages
 from tests.support.model.episodes import HOSTILE, KEY, RUN, record, thinks
 from tests.support.model.server import says
+from tests.support.pages import html, page_links, texts
 
 
 def opened() -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["id"] = RUN
-    at = at.switch_page("pages/run.py").run()
-    assert not at.exception
-    return at
-
-
-def texts(at: AppTest) -> list[str]:
-    return [element.value for element in at.text]
+    return pages.opened("run", id=RUN)
 
 
 def test_the_last_decision_and_the_spending_are_shown(data_dir: Path):
@@ -45,16 +38,12 @@ def test_the_last_decision_and_the_spending_are_shown(data_dir: Path):
 
 def cards(at: AppTest) -> list[dict[str, str]]:
     """The figures of each card, by label."""
-    found = []
-    for element in at.get("html"):
-        if '<div class="cs-figures">' in element.proto.body:
-            found.append(dict(re.findall(r"<span>(.*?)</span><b>(.*?)</b>", element.proto.body)))
-    return found
+    figures = [body for body in html(at) if '<div class="cs-figures">' in body]
+    return [dict(re.findall(r"<span>(.*?)</span><b>(.*?)</b>", body)) for body in figures]
 
 
 def launch_link(at: AppTest) -> dict[str, list[str]]:
-    (proto,) = [element.proto for element in at.get("page_link") if element.proto.label.startswith("Launch again")]
-    return parse_qs(proto.query_string)
+    return parse_qs(page_links(at)["Launch again →"].query_string)
 
 
 def test_a_card_shows_its_episodes_calls_and_tokens(data_dir: Path):
@@ -122,8 +111,4 @@ def test_a_used_up_budget_is_shown(data_dir: Path):
 
 
 def test_a_run_without_a_model_shows_no_model_figures(recorded: TraceStore):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["id"] = "f" * 32
-    at = at.switch_page("pages/run.py").run()
-    assert not at.exception
-    assert not any("Model calls" in text for text in texts(at))
+    assert not any("Model calls" in text for text in texts(pages.opened("run", id="f" * 32)))

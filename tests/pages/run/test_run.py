@@ -21,29 +21,16 @@ from core.store.runs import Runs
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.player.cursor import Cursor
 from pages.components.run.cards import Played, episode_name, played_by, progress_of, rows_with_cards
-from tests.support import ROOT
+from tests.support import pages
 from tests.support.model.episodes import EPISODE, RUN, record, says_nothing_to_do
 from tests.support.model.server import says
+from tests.support.pages import captions, metrics
 
 RECORDED_RUN = "f" * 32
 
 
 def opened(run_id: str | None) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/run.py")
-    if run_id is not None:
-        at.query_params["id"] = run_id
-    at.run()
-    assert not at.exception
-    return at
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
-
-
-def captions(at: AppTest) -> str:
-    return " ".join(caption.value for caption in at.caption)
+    return pages.opened("run", **({"id": run_id} if run_id else {}))
 
 
 def keys(at: AppTest) -> set[str]:

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.settings import load_settings
 from core.store import TraceStore
 from core.store.sqlite_file import sqlite_driver
 from core.types import RewardConfig
-from tests.support import ROOT
 from tests.support.lab_episodes import DEFAULTS, HONEST, record_changes
+from tests.support.pages import opened, page_links, popovers, said
 from tests.support.records import make_run, record_episode
 
 LOST = "lost0001"
@@ -40,35 +39,12 @@ def change(data_dir: Path, statement: str) -> None:
         assert connection.execute(statement).rowcount >= 1
 
 
-def opened(page: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page(f"pages/{page}.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
-
-
-def said(at: AppTest) -> str:
-    kinds = (at.text, at.caption, at.markdown, at.info, at.warning, at.error)
-    return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
-
-
-def popovers(at: AppTest) -> list[str]:
-    return [block.proto.popover.label for block in at.get("popover")]
-
-
-def button(at: AppTest, key: str):
-    return next(b for b in at.button if b.key == key)
-
-
 def test_traces_names_it_beside_the_others_and_deletes_it_for_good(corrupt: Path):
     at = opened("traces")
     assert len(at.dataframe[0].value) == 3
     assert "1 cannot be read" in popovers(at)
     assert f"{LOST}: Episode {LOST} is stored but cannot be read" in said(at)
-    button(at, "trace_corrupt_delete").click().run()
+    at.button(key="trace_corrupt_delete").click().run()
     assert not at.exception
     assert "1 cannot be read" not in popovers(at)
     assert len(at.dataframe[0].value) == 3
@@ -93,7 +69,7 @@ def test_a_corrupt_run_is_named_beside_the_others(corrupt: Path):
     at = opened("run")
     assert "1 run cannot be read" in popovers(at)
     assert "run-of-t: " in said(at)
-    assert "honest03" in " ".join(link.proto.label for link in at.get("page_link")) + said(at)
+    assert "honest03" in " ".join(page_links(at)) + said(at)
     opened("lab")
     opened("launch")
 
@@ -146,7 +122,7 @@ def test_a_saved_configuration_that_is_corrupt_is_named_and_the_others_are_offer
     assert "“<b>torn</b>”: " in said(at)
     offered = {option for box in at.selectbox for option in box.options}
     assert "Saved: whole" in offered
-    button(at, f"{key}_delete_0").click().run()
+    at.button(key=f"{key}_delete_0").click().run()
     assert not at.exception
     assert "1 saved configuration cannot be read" not in popovers(at)
 

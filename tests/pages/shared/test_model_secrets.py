@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 from core.settings import load_settings, read_key
 from core.store import DecisionSummary, TraceStore
 from core.types import ModelProfile
-from tests.support import ROOT
-from tests.support.launch_page import checked, described, query_value
+from tests.support.launch_page import described, query_value
 from tests.support.launch_page import opened as opened_launch
 from tests.support.launches import wait_until_over
 from tests.support.model.episodes import EPISODE, KEY, RUN, record, thinks
 from tests.support.model.server import ModelServer, Reply, calls, says
+from tests.support.pages import checked, opened, page_links
 
 KEY_NAME = "A_MODELS_KEY"
 
@@ -33,15 +33,6 @@ FAULTS: list[Reply] = [
     says({"error": {"message": f"{KEY[:12]} asks for too much", "code": "context_length_exceeded"}}, 400),
     says({"error": {"message": f"Incorrect API key provided: {KEY}.", "type": KEY}}, 401),
 ]
-
-
-def opened(page: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at = at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
-    return at
 
 
 def everything(at: AppTest) -> str:
@@ -90,20 +81,15 @@ def test_no_page_says_a_piece_of_a_key(failed: TraceStore, page: str, monkeypatc
 def test_the_list_of_runs_says_none(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(KEY_NAME, KEY)
     at = opened("run")
-    assert any(link.proto.label == "**A model**" for link in at.get("page_link"))
+    assert "**A model**" in page_links(at)
     assert pieces(everything(at)) == []
 
 
 def opened_episode(tab: str, decision: DecisionSummary) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["id"] = EPISODE
-    at.query_params["step"] = str(decision.step_end)
-    at.session_state["tab"] = tab
-    at = at.switch_page("pages/episode.py").run()
+    at = opened("episode", state={"tab": tab}, id=EPISODE, step=str(decision.step_end))
     if decision.step_end == decision.step_start:  # one that led to no step is gone to by its number
         at.number_input(key=f"decision-{EPISODE}").set_value(decision.index)
-        at = at.button(key=f"go-{EPISODE}").click().run()
-    assert not at.exception
+        checked(at.button(key=f"go-{EPISODE}").click().run())
     return at
 
 
@@ -130,8 +116,7 @@ def test_a_test_of_the_connection_that_fails_says_none(failed: TraceStore, monke
             monkeypatch.setenv("CRAFTSCOPE_KEYS", f"{KEY_NAME}={server.host}")
             failed.profiles.save(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
             at = opened("launch", by="llm", profile="local")
-            at = at.button(key="launch_llm_try").click().run()
-            assert not at.exception
+            checked(at.button(key="launch_llm_try").click().run())
             assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
         assert pieces(everything(at)) == []
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from pages.components.launch.state import LAUNCH_BUTTON
-from tests.support import ROOT
+from tests.support.pages import opened
 from tests.support.unprivileged import reachable_folder, unprivileged
 
 
@@ -53,20 +52,11 @@ def _access_without_root():
     ],
 )
 def test_every_page_says_so_and_works(protected: None, page: str, query: dict[str, str]):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.switch_page(f"pages/{page}.py")
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    shown = [warning.value.replace("\\", "") for warning in app.warning]
+    shown = [warning.value.replace("\\", "") for warning in opened(page, **query).warning]
     banners = [text for text in shown if text.startswith("Read-only. ")]
     assert len(banners) == 1
     assert "can be read but not written" in banners[0]
 
 
 def test_nothing_can_be_launched(protected: None):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.switch_page("pages/launch.py")
-    app.run()
-    assert app.button(key=LAUNCH_BUTTON).disabled
+    assert opened("launch").button(key=LAUNCH_BUTTON).disabled

@@ -21,9 +21,9 @@ from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus
 from pages.components.shared import export_files
 from pages.components.shared.export_files import count_examples, episodes_zip, examples_file
-from tests.support import ROOT
 from tests.support.model.episodes import EPISODE, record, says_nothing_to_do, thinks
 from tests.support.model.server import says
+from tests.support.pages import opened
 
 
 @pytest.fixture
@@ -49,16 +49,7 @@ def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-def opened(page: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.session_state["export"] = True  # the popover stands open
-    at.run()
-    if page != "traces":
-        at = at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
-    return at
+OPEN = {"export": True}  # the popover
 
 
 def written(tmp_path: Path, *arguments: str) -> bytes:
@@ -72,7 +63,7 @@ def code_of(at: AppTest) -> str:
 
 
 def test_the_list_downloads_what_the_command_writes(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
-    at = opened("traces")
+    at = opened("traces", state=OPEN)
     assert any(caption.value.startswith("2 examples") for caption in at.caption)
     lines = downloads["sft_download"]()
     assert lines == written(tmp_path)
@@ -89,7 +80,7 @@ def test_the_list_downloads_what_the_command_writes(played: TraceStore, download
 
 
 def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, downloads: dict[str, Any], tmp_path: Path):
-    at = opened("traces", policy="random")
+    at = opened("traces", state=OPEN, policy="random")
     assert any("No decision matches" in info.value for info in at.info)  # none of them asked a model
     at.checkbox(key="sft_all_policies").check().run()
     lines = downloads["sft_download"]()

@@ -7,39 +7,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.store import EpisodePage, TraceStore
 from core.store.episodes import Episodes
 from core.types import PolicySpec, QueuedEpisode, Run
-from tests.support import ROOT
-
-
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
-
-
-def button(at: AppTest, key: str):
-    return next(b for b in at.button if b.key == key)
+from tests.support.pages import metrics, opened
 
 
 def test_an_empty_store_explains_itself_and_offers_samples(data_dir: Path):
-    at = opened()
+    at = opened("traces")
     assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
     assert {"run_samples", "go_to_launch"} <= {b.key for b in at.button}
 
 
 def test_every_stored_episode_is_listed_with_totals(recorded: TraceStore):
-    at = opened()
+    at = opened("traces")
     table = at.dataframe[0].value
     assert sorted(table["policy"]) == ["random", "scripted", "scripted"]
     assert metrics(at)["Episodes"] == "3"
@@ -47,14 +29,14 @@ def test_every_stored_episode_is_listed_with_totals(recorded: TraceStore):
 
 
 def test_a_filter_in_the_url_is_applied(recorded: TraceStore):
-    at = opened(policy="random")
+    at = opened("traces", policy="random")
     assert list(at.dataframe[0].value["policy"]) == ["random"]
     assert metrics(at)["Episodes"] == "1"
 
 
 @pytest.mark.parametrize("name", ["collect_wood", "collect wood"])
 def test_achievements_of_a_link_may_be_names_or_labels(recorded: TraceStore, name: str):
-    at = opened(achievements=name)
+    at = opened("traces", achievements=name)
     assert at.multiselect(key="achievements").value == ["collect_wood"]
     assert not at.warning
     assert metrics(at)["Episodes"] == str(
@@ -66,22 +48,22 @@ def test_a_link_to_one_run_shows_only_its_episodes_until_cleared(recorded: Trace
     recorded.runs.create(
         Run("e" * 32, datetime.now(UTC), (QueuedEpisode("d" * 32, recorded.episodes.page().rows[0].spec),))
     )
-    at = opened(run="e" * 32)
+    at = opened("traces", run="e" * 32)
     assert metrics(at)["Episodes"] == "1"
-    button(at, "clear_run").click().run()
+    at.button(key="clear_run").click().run()
     assert metrics(at)["Episodes"] == "4"
     assert "run" not in at.query_params
 
 
 def test_the_stop_reason_is_beside_the_status(recorded: TraceStore):
-    assert set(opened().dataframe[0].value["status"]) == {"✓ completed · step limit"}
+    assert set(opened("traces").dataframe[0].value["status"]) == {"✓ completed · step limit"}
 
 
 def test_the_seeds_filter_takes_ranges_and_reports_errors(recorded: TraceStore):
-    at = opened()
-    next(t for t in at.text_input if t.key == "seeds").set_value("0-9").run()
+    at = opened("traces")
+    at.text_input(key="seeds").set_value("0-9").run()
     assert list(at.dataframe[0].value["seed"]) == [7]
-    next(t for t in at.text_input if t.key == "seeds").set_value("seven").run()
+    at.text_input(key="seeds").set_value("seven").run()
     assert not at.exception
     assert "seven" in at.error[0].value
     assert len(at.dataframe[0].value) == 3
@@ -103,21 +85,21 @@ def test_the_seeds_filter_takes_ranges_and_reports_errors(recorded: TraceStore):
 def test_an_invalid_filter_of_a_link_is_reported_and_the_others_apply(
     recorded: TraceStore, query: dict[str, str], said: str
 ):
-    at = opened(seeds="42", **query)
+    at = opened("traces", seeds="42", **query)
     assert said in at.warning[0].value.replace("\\", "")
     assert list(at.dataframe[0].value["seed"]) == [42, 42]
 
 
 def test_invalid_seeds_of_a_link_leave_the_other_filters(recorded: TraceStore):
-    at = opened(seeds="abc", policy="random")
+    at = opened("traces", seeds="abc", policy="random")
     assert "abc" in at.error[0].value
     assert list(at.dataframe[0].value["policy"]) == ["random"]
 
 
 def test_filters_without_a_match_can_be_cleared(recorded: TraceStore):
-    at = opened(policy="random", seeds="7")
+    at = opened("traces", policy="random", seeds="7")
     assert "No stored episode matches" in at.info[0].value
-    button(at, "clear_filters").click().run()
+    at.button(key="clear_filters").click().run()
     assert len(at.dataframe[0].value) == 3
 
 
@@ -125,7 +107,7 @@ def test_filters_without_a_match_can_be_cleared(recorded: TraceStore):
 def test_a_corrupt_database_is_reported_and_not_changed(data_dir: Path, damage: str):
     path = data_dir / "craftscope.db"
     path.write_text(damage * 400)
-    at = opened()
+    at = opened("traces")
     if damage:
         assert "The trace database is corrupt" in [subheader.value for subheader in at.subheader]
         assert str(path) in " ".join(text.value for text in at.text)
@@ -139,14 +121,14 @@ def test_an_invalid_database_url_is_reported_without_its_password(
     data_dir: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("CRAFTSCOPE_DB_URL", url)
-    at = opened()
+    at = opened("traces")
     said = " ".join(text.value for text in at.text)
     assert "CRAFTSCOPE_DB_URL" in said
     assert "secret" not in said
 
 
 def test_text_of_a_link_is_never_read_as_markdown(recorded: TraceStore):
-    at = opened(seeds="![x](http://example.org/x.png)")
+    at = opened("traces", seeds="![x](http://example.org/x.png)")
     assert "![x](" not in at.error[0].value
 
 
@@ -157,6 +139,6 @@ def test_hostile_text_of_a_trace_is_shown_inert_and_cut(recorded: TraceStore):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Episodes, "policies", lambda self: (hostile,))
         patch.setattr(Episodes, "page", lambda self, *_, **__: EpisodePage((row,)))
-        at = opened()
+        at = opened("traces")
     assert all(len(text) < 100 and text.encode() for text in at.dataframe[0].value["policy"])
     assert all(len(text) < 100 and text.encode() for text in at.multiselect(key="policy").options)
