@@ -1,4 +1,4 @@
-"""What is saved of a chart: names that every file system takes, and tables that a spreadsheet does not execute."""
+"""Downloads of charts: file names, and tables that a spreadsheet does not execute."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_other_text_stays(text: str):
     assert as_csv([["x", text]]).decode("utf-8-sig").strip("\r\n") == f"x,{text}"
 
 
-def test_what_cannot_be_seen_is_written_out_and_what_is_too_long_is_cut():
+def test_invisible_characters_are_escaped_and_long_texts_cut():
     ((turned, control, long, number),) = read_back(as_csv([["a\u202etxt.exe", "\r=1", "x" * 5_000, -0.5]]))
     assert turned == "a\\u202etxt.exe"
     assert control == "'\\r=1"
@@ -39,11 +39,11 @@ def test_what_cannot_be_seen_is_written_out_and_what_is_too_long_is_cut():
     assert number == "-0.5"
 
 
-def test_half_a_surrogate_pair_breaks_nothing():
+def test_a_lone_surrogate_is_replaced():
     assert b"?" in as_csv([["\ud83d"]])
 
 
-def test_a_file_name_says_episode_and_chart_and_nothing_that_a_system_refuses():
+def test_file_names_have_only_characters_that_every_system_accepts():
     assert file_name("episode", "1a2b3c4d", "heat map") == "episode_1a2b3c4d_heat-map"
     assert file_name("episode", "../../etc/passwd", "x" * 500) == "episode_etc-passwd_" + "x" * 40
     assert file_name("\x00", "…") == "chart"

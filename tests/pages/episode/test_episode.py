@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -29,7 +28,7 @@ from core.types import (
 from pages.components.episode.view import is_first_look
 from pages.components.text.sentences import reward_sentence
 from tests.support.episode_page import SCRIPTED, go_to, markdown, only_queued, opened, selector, spec_of
-from tests.support.pages import metrics, texts
+from tests.support.pages import codes, metrics, page_links, texts
 
 HOSTILE = '![](http://example.org/x.png) <img src="http://example.org/y.png"> **bold**'
 
@@ -76,16 +75,21 @@ def recorded_by(policy: Hostile, store: TraceStore, queued: QueuedEpisode) -> st
     return queued.id
 
 
-# ------------------------------------------------------------------------------------------ what it says
+# ------------------------------------------------------------------------------------------ contents
 
 
-def test_the_environment_and_shaped_return_are_shown_separately(recorded: TraceStore):
+def test_the_header_shows_results_run_and_neighbours_and_checks_the_replay(recorded: TraceStore):
     summary = recorded.episodes.get(SCRIPTED)
-    shown = metrics(opened(id=SCRIPTED))
+    at = opened(id=SCRIPTED)
+    shown = metrics(at)
     assert shown["Env return"] == f"{summary.env_return:+.2f}"
     assert shown["Shaped return"] == f"{summary.shaped_return:+.2f}"
     assert shown["Achievements"] == f"{len(summary.achievements)} / 22"
     assert shown["Steps"] == str(summary.n_steps)
+    assert "id=" + "f" * 32 in page_links(at)["Run: Recorded"].query_string
+    assert at.button(key="Previous-episode").disabled and not at.button(key="Next-episode").disabled
+    at.button(key="check-replay").click().run()
+    assert f"Replay exact: all {summary.n_steps} steps match" in texts(at)
 
 
 def test_the_reward_of_a_decision_is_explained(recorded: TraceStore):
@@ -95,18 +99,13 @@ def test_the_reward_of_a_decision_is_explained(recorded: TraceStore):
     assert len(at.get("plotly_chart")) == 2
 
 
-def test_a_tool_call_is_shown_raw_and_as_actions(recorded: TraceStore):
-    decision = recorded.episodes.decision(SCRIPTED, 2)
-    at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[0].index + 1)), "Tool call")
-    assert any(decision.tool_calls[0].arguments in code.value for code in at.code)
-    assert decision.tool_calls[0].reasoning in texts(at)
-
-
-def test_actions_executed_before_the_frame_are_ticked(recorded: TraceStore):
+def test_a_tool_call_is_shown_raw_and_as_actions_ticked_up_to_the_frame(recorded: TraceStore):
     decision = next(d for d in recorded.episodes.load(SCRIPTED).decisions if len(d.steps) > 2)
     at = on_tab(opened(id=SCRIPTED, step=str(decision.steps[1].index + 1)), "Tool call")
     marks = "".join(re.findall(r"badge\[([✓▶·✕]) ", " ".join(element.value for element in at.markdown)))
     assert "✓▶·" in marks
+    assert any(decision.tool_calls[0].arguments in code for code in codes(at))
+    assert decision.tool_calls[0].reasoning in texts(at)
 
 
 def test_an_unknown_decision_shows_the_valid_range_and_restores_the_number(recorded: TraceStore):
@@ -158,21 +157,7 @@ def test_invalid_and_very_long_text_is_cut_on_every_tab(empty: TraceStore):
     assert not at.exception
 
 
-def test_replay_is_checked_on_demand(recorded: TraceStore):
-    at = opened(id=SCRIPTED)
-    at.button(key="check-replay").click().run()
-    assert not at.exception
-    steps = recorded.episodes.get(SCRIPTED).n_steps
-    assert f"Replay exact: all {steps} steps match" in texts(at)
-
-
-# ---------------------------------------------------------------------------------------- moving about
-
-
-def test_a_link_opens_at_its_step(recorded: TraceStore):
-    decision = recorded.episodes.decision(SCRIPTED, 5)
-    at = opened(id=SCRIPTED, step=str(decision.steps[-1].index + 1))
-    assert selector(at).value == 5
+# ---------------------------------------------------------------------------------------- moving
 
 
 def test_choosing_a_decision_moves_the_player_there(recorded: TraceStore):
@@ -210,13 +195,8 @@ def test_the_state_shows_changes_since_the_start_of_the_decision(recorded: Trace
     assert "change since the start of decision 7" in markdown(at)
 
 
-def test_the_run_is_named_and_linked(recorded: TraceStore):
-    links = {link.proto.label: link.proto for link in opened(id=SCRIPTED).get("page_link")}
-    assert "id=" + "f" * 32 in links["Run: Recorded"].query_string
-
-
 @pytest.mark.parametrize("tab", ["Reward", "Tool call", "State"])
-def test_an_episode_deleted_while_its_page_is_open_shows_an_error(recorded: TraceStore, tab: str):
+def test_an_episode_deleted_while_open_shows_an_error(recorded: TraceStore, tab: str):
     summary = recorded.episodes.get(SCRIPTED)
     at = AppTest.from_function(open_page, args=(summary, tab), default_timeout=60).run()
     assert not at.exception
@@ -249,19 +229,13 @@ def test_each_episode_remembers_its_step(recorded: TraceStore):
     assert selector(at).value == decision.index
 
 
-def test_buttons_open_the_previous_and_next_episode_of_the_run(recorded: TraceStore):
-    at = opened(id=SCRIPTED)
-    assert at.button(key="Previous-episode").disabled
-    assert not at.button(key="Next-episode").disabled
-
-
-# ------------------------------------------------------------------- where there is nothing, or not yet
+# ------------------------------------------------------------------- missing or unfinished data
 
 
 def test_an_unknown_id_shows_an_error_and_a_link(recorded: TraceStore):
     at = opened(id="0123456789ab")
     assert any("0123456789ab" in text for text in texts(at))
-    assert "All traces" in [link.proto.label for link in at.get("page_link")]
+    assert "All traces" in page_links(at)
 
 
 def test_an_invalid_step_shows_an_error_above_the_episode(recorded: TraceStore):
@@ -275,11 +249,6 @@ def test_without_an_id_the_newest_episodes_are_offered_those_with_steps_first(re
     offers = [b.key for b in opened().button if (b.key or "").startswith("offer-")]
     assert len(offers) == 4
     assert offers[-1] == "offer-" + "d" * 32
-
-
-def test_an_empty_store_explains_itself(data_dir: Path):
-    at = opened()
-    assert "Nothing is stored yet" in [subheader.value for subheader in at.subheader]
 
 
 def test_a_failed_episode_shows_its_error(hostile: str):
@@ -331,7 +300,7 @@ def test_following_a_running_episode_ends_when_the_user_moves_away(empty: TraceS
     assert selector(at).value == 1
     record(held[3])
     at.run()
-    assert selector(at).value != 3  # where the reader is; without a browser that is where the player began
+    assert selector(at).value != 3  # without a browser, the player stays at its first frame
     at.run()
     assert not at.toggle(key=f"follow-{queued.id}").value
 

@@ -40,14 +40,11 @@ def test_the_waterfall_chains_its_parts_and_ends_with_the_total():
     (bars,) = traces(reward_waterfall(RewardBreakdown("per_achievement", 1.0, PARTS), "dark"))
     assert bars.base == pytest.approx([0.0, 1.0, 1.2, 0.0])
     assert bars.x == pytest.approx([1.0, 0.2, 0.08, 1.28])
-
-
-def test_the_waterfall_shows_the_base_where_lambda_scales_it():
     (bars,) = traces(reward_waterfall(RewardBreakdown("per_achievement", 0.5, PARTS), "dark"))
-    assert bars.x[-2:] == pytest.approx([1.28, 0.64])
+    assert bars.x[-2:] == pytest.approx([1.28, 0.64])  # the base, as lambda scales it, and the total
 
 
-def test_each_part_has_its_colour_and_an_unknown_one_too():
+def test_each_part_has_its_own_colour():
     parts = (*PARTS, RewardComponent("my_own", "x", 1, -1.0, -1.0))
     (bars,) = traces(reward_waterfall(RewardBreakdown("mine", 1.0, parts), "light"))
     colours = [component_colour(part.kind, part.name, "light") for part in parts]
@@ -63,11 +60,13 @@ def test_components_often_paid_together_have_distinct_colours(ground: Theme):
     assert min(math.dist(one, other) for one, other in itertools.combinations(channels, 2)) > 28
 
 
-def test_names_are_inert_in_labels():
-    part = RewardComponent("inventory", '<a href="http://example.org">wood</a>', 1, 0.1, 0.1)
+def test_hostile_names_in_labels_are_escaped_and_cut():
+    name = '<a href="http://example.org">wood</a>' + "\ud83d" * 10**6
+    part = RewardComponent("inventory", name, 1, 0.1, 0.1)
     figure = reward_waterfall(RewardBreakdown("mine", 1.0, (part,)), "light")
     assert "<a" not in layout(figure).yaxis.ticktext[0]
     assert "<a" not in traces(figure)[0].hovertext[0]
+    assert len(str(figure.to_json()).encode("utf-8")) < 20_000
 
 
 def test_both_returns_end_at_their_sums_and_the_frame_is_marked():
@@ -87,12 +86,6 @@ def test_unlocks_are_marked_at_their_steps():
     assert marks.customdata[0] == "wake up, eat cow<br>step 2, decision 0"
 
 
-def test_a_long_or_invalid_name_is_cut():
-    part = RewardComponent("inventory", "\ud83d" * 10**6, 1, 0.1, 0.1)
-    figure = reward_waterfall(RewardBreakdown("mine", 1.0, (part,)), "light")
-    assert len(str(figure.to_json()).encode("utf-8")) < 20_000
-
-
 def test_a_column_of_a_long_episode_shows_its_slowest_decision():
     decisions = [decision_summary(index, index, index + 1) for index in range(1_000)]
     decisions[503] = replace(decisions[503], inference_ms=80.0)
@@ -101,11 +94,9 @@ def test_a_column_of_a_long_episode_shows_its_slowest_decision():
     inference = next(trace for trace in traces(figure) if trace.name == "inference")
     assert len(inference.y) == 200
     assert max(inference.y) == 80.0
-
-
-def test_a_short_episode_has_a_column_for_each_decision():
     figure, size = timing_strip(DECISIONS, current=3, theme="light")
     assert size == 1
+    assert [trace.name for trace in traces(figure) if trace.name] == ["inference", "environment", "overhead", "storing"]
     assert all(len(trace.y) == len(DECISIONS) for trace in traces(figure))
 
 
@@ -136,11 +127,6 @@ def test_unrecorded_parts_stay_in_the_inference():
     figure, _ = timing_strip([asked(0, waited_ms=None, parse_ms=None)], current=0, theme="light")
     parts = {trace.name: list(trace.y) for trace in traces(figure) if trace.name}
     assert (parts["inference"], parts["waiting"], parts["parsing"]) == ([100.0], [0.0], [0.0])
-
-
-def test_the_strip_of_other_policies_has_no_parts_of_a_model():
-    figure, _ = timing_strip(DECISIONS, current=0, theme="light")
-    assert [trace.name for trace in traces(figure) if trace.name] == ["inference", "environment", "overhead", "storing"]
 
 
 def test_the_bar_of_a_decision_has_every_part_of_its_episode_in_its_legend():

@@ -30,7 +30,7 @@ SEEN = r"\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202e
 _ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def recorded(*replies: Reply, **params: Any) -> None:
+def played(*replies: Reply, **params: Any) -> None:
     with TraceStore.from_settings(load_settings()) as store:
         record(store, replies, **params)
 
@@ -58,7 +58,7 @@ def expanders(at: AppTest) -> list[str]:
 
 
 def test_the_tab_shows_the_request_and_the_answer(data_dir: Path):
-    recorded(
+    played(
         says(
             thinks(
                 "move_left",
@@ -87,9 +87,9 @@ def test_the_tab_shows_the_request_and_the_answer(data_dir: Path):
     assert "HTTP: 1 attempt" in expanders(at)
 
 
-def test_what_a_server_refused_and_what_it_says_it_cost_are_shown(data_dir: Path):
+def test_a_refused_field_and_the_servers_cost_are_shown(data_dir: Path):
     refusal = {"error": {"message": "Unsupported parameter: 'max_tokens'. <b>Use</b> another.", "param": "max_tokens"}}
-    recorded(says(refusal, 400), says({**thinks("noop"), "usage": {"cost": 0.25}}), decisions=1)
+    played(says(refusal, 400), says({**thinks("noop"), "usage": {"cost": 0.25}}), decisions=1)
     shown = texts(opened(step=1))
     assert any(
         text.startswith("max_tokens is sent as max_completion_tokens, as the server refused it: HTTP 400")
@@ -100,7 +100,7 @@ def test_what_a_server_refused_and_what_it_says_it_cost_are_shown(data_dir: Path
 
 
 def test_only_new_messages_are_unfolded(data_dir: Path):
-    recorded()
+    played()
     first = opened(step=1)
     assert "2 messages, the first request of this episode" in captions(first)
     second = opened(step=3)
@@ -121,26 +121,21 @@ def test_messages_are_compared_with_the_previous_call_of_any_decision(data_dir: 
     assert "first request" not in second
 
 
-def test_a_scripted_episode_has_no_model_tab_and_ignores_a_link_to_it(recorded: TraceStore):
-    at = pages.opened("episode", id="1" * 32, tab="Model")
-    assert "Model" not in tabs(at) and "Timing" in tabs(at)
-    assert not any(element.value.startswith("Model:") for element in at.caption)
-
-
 def test_invalid_answers_before_a_retry_are_shown(data_dir: Path):
     good = says(thinks("move_left", "do"))
-    recorded(good, says(says_nothing_to_do()), good, on_bad_call="retry", ask_again=2)
+    played(good, says(says_nothing_to_do()), good, on_bad_call="retry", ask_again=2)
     at = opened()
     assert "Answer 1: no tool call" in expanders(at)
     assert "1 invalid answer before the last one" in captions(at)
     assert any("holds no tool call" in text for text in texts(at))
     assert HOSTILE in codes(at)
     head = next(caption.value for caption in at.caption if caption.value.startswith("Model:"))
-    assert "Model: **4 calls**" in head and "errors: **1 no tool call**" in head
+    assert "Model: **4 calls** · tokens **" in head and " · cost **n/a** · latency p50 **" in head
+    assert head.endswith("errors: **1 no tool call**")
 
 
 def test_an_invalid_call_is_explained(data_dir: Path):
-    recorded(says(says_nothing_to_do()))
+    played(says(says_nothing_to_do()))
     at = opened(step=0)
     assert "no tool call" in texts(at)
     assert any("may not be able to call tools" in text for text in texts(at))
@@ -151,7 +146,7 @@ def test_an_invalid_call_is_explained(data_dir: Path):
 def test_http_attempts_and_waits_are_shown_and_timed(data_dir: Path):
     busy = says({"error": {"message": "slow down"}}, status=429, Retry_After="0.3")
     good = says(thinks("move_left", "do"))
-    recorded(good, busy, good)
+    played(good, busy, good)
     at = opened()
     assert any(text.startswith("1. HTTP 429 after ") and "then waited" in text for text in texts(at))
     assert any(label.startswith("HTTP: 2 attempts, ") for label in expanders(at))
@@ -169,7 +164,7 @@ def test_http_attempts_and_waits_are_shown_and_timed(data_dir: Path):
 
 def test_a_pause_before_a_retry_counts_as_waiting(data_dir: Path):
     good, broken = says(thinks("move_left", "do")), says({"error": {"message": "broken"}}, status=500)
-    recorded(good, broken, good, on_bad_call="retry", http_retries=0)
+    played(good, broken, good, on_bad_call="retry", http_retries=0)
     at = opened()
     assert any("HTTP 500" in text and "Then waited" in text for text in texts(at))
     with TraceStore.from_settings(load_settings()) as store:
@@ -179,7 +174,7 @@ def test_a_pause_before_a_retry_counts_as_waiting(data_dir: Path):
 
 
 def test_the_timing_of_all_decisions_is_read_without_a_payload(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
-    recorded()
+    played()
 
     def refuse(self: Episodes, episode_id: str, index: int) -> Decision:
         raise AssertionError("the Timing tab read a whole decision")
@@ -188,13 +183,13 @@ def test_the_timing_of_all_decisions_is_read_without_a_payload(data_dir: Path, m
     at = opened("Timing")
     assert any(text.startswith("Decision 1 took") for text in texts(at))
     assert len(at.get("plotly_chart")) == 2
-    assert "they were not recorded" not in captions(at)
+    assert "not recorded" not in captions(at)
 
 
 def test_unrecorded_waiting_and_parsing_are_reported(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         store.runs.create(make_run(RUN, [EPISODE]))
-        record_episode(store, EPISODE, 6)  # its calls do not say how long parsing took
+        record_episode(store, EPISODE, 6)  # its calls have no parsing time
     at = opened_at(1, "Timing")
     assert any("parsing n/a" in text for text in texts(at))
     assert "n/a: not recorded, included in inference" in captions(at)
@@ -203,24 +198,24 @@ def test_unrecorded_waiting_and_parsing_are_reported(data_dir: Path):
 def test_terminal_codes_are_shown_as_text(data_dir: Path):
     body = thinks("noop", f"fly{CODES}", reasoning=CODES, content=CODES)
     body["choices"][0]["message"]["reasoning_content"] = CODES
-    recorded(says({**body, "model": f"tiny{CODES}"}, x_request_id="req\x9b7"))
+    played(says({**body, "model": f"tiny{CODES}"}, x_request_id="req\x9b7"))
     everything: list[str] = []
     for tab in ("Model", "Tool call", "Reward"):
         at = opened(tab, step=2)
         everything += [str(element.value) for kind in (at.text, at.code, at.json, at.caption) for element in kind]
         assert not any(_ACTED_ON.search(text) for text in everything)
-    assert SEEN in everything  # the reasoning and the content, each as it came
+    assert SEEN in everything  # the reasoning and the content
     assert any(text.startswith(f"tiny{SEEN} at 127.0.0.1:") for text in everything)
     assert any(text.startswith(f"✕ dropped: fly{SEEN} (") for text in everything)
     (stored,) = [text for text in everything if '"dropped"' in text]
-    assert SEEN in str(json.loads(stored)[0]["reasoning"])  # a tree of data too: its browser reads the escapes of JSON
+    assert SEEN in str(json.loads(stored)[0]["reasoning"])  # also in a tree of data
     sent = [json.loads(text) for text in everything if text.startswith('{"model"')]
     assert any(SEEN in str(message["content"]) for request in sent for message in request["messages"])
 
 
 def test_text_of_a_model_is_never_read_as_markdown(data_dir: Path):
     body = thinks("noop", HOSTILE, reasoning=HOSTILE, content=HOSTILE)
-    recorded(says({**body, "model": HOSTILE}, x_request_id="![](http://example.org/z.png)"))
+    played(says({**body, "model": HOSTILE}, x_request_id="![](http://example.org/z.png)"))
     at = opened(step=2)
     assert HOSTILE in codes(at)
     for kind in (at.markdown, at.caption, at.title, at.subheader, at.metric, at.expander):
@@ -229,31 +224,24 @@ def test_text_of_a_model_is_never_read_as_markdown(data_dir: Path):
 
 
 def test_a_sent_picture_is_shown_with_its_size(data_dir: Path):
-    recorded(observe="both")
+    played(observe="both")
     at = opened(step=1)
     assert any("288 × 288 pixels, PNG, " in caption.value for caption in at.caption)
     assert at.get("image")
 
 
 def test_a_long_answer_is_cut_and_can_be_downloaded(data_dir: Path):
-    recorded(says(thinks("move_left", "do", content="x" * 50_000)))
+    played(says(thinks("move_left", "do", content="x" * 50_000)))
     at = opened()
     assert all(len(code) < 21_000 for code in codes(at))
     assert "The first 6,000 of 50,000 characters." in captions(at)
     assert any(button.proto.label == "The whole of it" for button in at.get("download_button"))
 
 
-def test_the_header_sums_up_the_calls(data_dir: Path):
-    recorded(says(thinks("move_left", "do")), decisions=4)
-    head = next(caption.value for caption in opened("Reward").caption if caption.value.startswith("Model:"))
-    assert "Model: **4 calls** · tokens **400** in, **80** out · cost **n/a** · latency p50 **" in head
-    assert head.endswith("no errors")
+# --------------------------------------------------------------------------------------------------- texts
 
 
-# --------------------------------------------------------------------------------------------------- in words
-
-
-def test_dollars_have_as_many_digits_as_they_need():
+def test_small_amounts_of_dollars_have_more_digits():
     assert [usd(cost) for cost in (None, 0, 0.0000001, 0.000123, 0.0123, 0.5, 12.3)] == [
         "n/a",
         "0 USD",
@@ -265,12 +253,12 @@ def test_dollars_have_as_many_digits_as_they_need():
     ]
 
 
-def test_attempts_in_words():
+def test_attempts_are_listed_with_their_waits():
     lines = attempts_text((Attempt(0, 120, 429), Attempt(1_120, 30, error="ConnectError")))
     assert lines == ("1. HTTP 429 after 120 ms, then waited 1.0 s", "2. no answer (ConnectError) after 30.0 ms")
 
 
-def test_error_kinds_in_words_and_unknown_ones_unchanged():
+def test_error_kinds_are_counted_and_unknown_ones_unchanged():
     assert error_counts_text({"no_tool_call": 2, "some_thing": 1}) == "2 no tool call, 1 some thing"
 
 
@@ -312,7 +300,7 @@ def cut_call(finish_reason: str) -> Reply:
 
 
 def test_a_cut_call_blames_the_token_limit_only_if_the_server_says_so(data_dir: Path):
-    recorded(cut_call("tool_calls"), cut_call("length"), on_bad_call="noop", decisions=2)
+    played(cut_call("tool_calls"), cut_call("length"), on_bad_call="noop", decisions=2)
     finished = opened_at(0)
     assert "incomplete call" in texts(finished)
     assert any("look at the server's tool-call parser" in text for text in texts(finished))
@@ -323,7 +311,7 @@ def test_a_cut_call_blames_the_token_limit_only_if_the_server_says_so(data_dir: 
 
 
 def test_a_replacement_action_is_not_a_second_call(data_dir: Path):
-    recorded(cut_call("tool_calls"), on_bad_call="noop", decisions=1)
+    played(cut_call("tool_calls"), on_bad_call="noop", decisions=1)
     at = opened(step=1)
     assert "Raw tool call" in captions(at) and "Raw tool call 1 of 2" not in captions(at)
     assert "Replacement action" in captions(at)
@@ -333,3 +321,9 @@ def test_a_replacement_action_is_not_a_second_call(data_dir: Path):
     assert not any(text.startswith("Call 1 of 2") for text in texts(at))
     assert "Invalid answer: incomplete call." in texts(at)
     assert not any("(truncated)" in text or text == "truncated" for text in texts(at))
+
+
+def test_a_scripted_episode_has_no_model_tab_and_ignores_a_link_to_it(recorded: TraceStore):
+    at = pages.opened("episode", id="1" * 32, tab="Model")
+    assert "Model" not in tabs(at) and "Timing" in tabs(at)
+    assert "Model:" not in captions(at)

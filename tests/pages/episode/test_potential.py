@@ -76,12 +76,6 @@ def test_a_button_goes_to_the_largest_deviation(recorded: TraceStore):
     assert selector(at).value == worst
 
 
-@pytest.mark.parametrize("potential", list(CHOICES))
-def test_every_potential_can_be_picked(recorded: TraceStore, potential: str):
-    at = on_potential(potential=CHOICES[potential].label)
-    assert CHOICES[potential].description in said(at)
-
-
 def test_a_known_end_and_a_cut_off_episode_differ(recorded: TraceStore):
     assert "Known end (the step limit was reached): φ is 0" in said(on_potential())
     with recorded._database.writing() as connection:
@@ -98,6 +92,7 @@ def test_corrupt_scenes_show_an_error_only_where_they_are_needed(recorded: Trace
     assert not at.exception
     assert "Cannot read this" in [subheader.value for subheader in at.subheader]
     at.selectbox(key="potential").set_value("vitals").run()
+    assert CHOICES["vitals"].description in said(at)
     assert "Not potential-based" in said(at)
 
 
@@ -132,7 +127,7 @@ def test_the_last_decision_does_not_flatten_the_chart():
     assert not is_cut(found(np.ones(20), phi, ended=False))
 
 
-def test_the_verdict_in_words():
+def test_the_verdict_names_the_largest_deviation():
     assert verdict(found(np.array([1.0, -1.0]), np.array([0.0, 1.0, 1.0]))).startswith("Potential-based")
     assert "1 of 2 decisions deviate, by 2.00 in total. Largest in decision 1" in verdict(
         found(np.array([1.0, 1.0]), np.array([0.0, 1.0, 1.0]))

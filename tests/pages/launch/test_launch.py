@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,12 +17,10 @@ from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.launch.estimate import longest_s, throughput_of
 from pages.components.text.escape import escape
-from pages.components.text.format import seeds_text
-from tests.support import ROOT
+from tests.support import pages
 from tests.support.launch_page import described, errors, link, opened, query_value, summary
-from tests.support.pages import checked
-
-WAIT_S = 120
+from tests.support.launches import wait_until_over
+from tests.support.pages import captions, checked
 
 
 @pytest.fixture
@@ -57,6 +54,7 @@ def test_the_form_opens_with_a_picked_seed_and_can_be_launched(stored: TraceStor
     assert at.button(key="launch_now").label == "Launch 1 episode"
     assert not at.button(key="launch_now").disabled
     assert "1 seed × 1 = 1" in summary(at)
+    assert "No time estimate yet" in captions(at)
 
 
 def test_a_link_fills_the_form(stored: TraceStore):
@@ -77,13 +75,6 @@ def test_settings_are_in_the_url(stored: TraceStore):
     assert not at.query_params  # a parameter set here would be one more entry of the browser's history
 
 
-def test_the_url_of_the_form_fills_it_again(stored: TraceStore):
-    at = opened(play="2, 5", by="random", episodes="3")
-    assert at.text_input(key="launch_seeds").value == "2, 5"
-    assert at.selectbox(key="launch_policy").value == "random"
-    assert link(at) == {"play": "2, 5", "by": "random", "episodes": "3"}
-
-
 def test_invalid_values_of_a_link_are_reported_and_replaced(stored: TraceStore):
     at = opened(policy="scriptedd", episodes="many")
     said = " ".join(warning.value for warning in at.warning)
@@ -92,7 +83,7 @@ def test_invalid_values_of_a_link_are_reported_and_replaced(stored: TraceStore):
     assert "many" in said
     assert at.selectbox(key="launch_policy").value == "scripted"
     assert at.number_input(key="launch_episodes").value == 1
-    assert checked(at.run()).warning  # the page also runs by itself, when worlds have been made
+    assert checked(at.run()).warning  # the page also reruns by itself, when worlds were generated
     assert not checked(at.number_input(key="launch_episodes").set_value(2).run()).warning
 
 
@@ -239,25 +230,6 @@ def test_texts_of_a_language_model_are_not_in_the_link_and_reported_missing(stor
         assert f"“{label}”" in warning.value
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("episodes", "٣"),
-        ("episodes", "1_0"),
-        ("episodes", "9" * 30),
-        ("max_steps", " 5"),
-        ("lambda", "nan"),
-        ("lambda", "1e400"),
-        ("max_seconds", "٣"),
-    ],
-)
-def test_unusual_numbers_of_a_link_are_reported_and_replaced(stored: TraceStore, name: str, text: str):
-    at = opened(**{name: text})
-    assert any(name in warning.value.replace("\\", "") for warning in at.warning)
-    assert name not in link(at) or link(at)[name] == "1"
-    assert not at.button(key="launch_now").disabled
-
-
 def test_the_form_keeps_its_values_when_the_user_comes_back(stored: TraceStore):
     at = opened()
     at.text_input(key="launch_seeds").set_value("3")
@@ -284,29 +256,20 @@ def test_cleared_picks_are_no_error_but_block_the_launch(stored: TraceStore):
     checked(at.button(key="launch_clear_picks").click().run())
     assert not at.error
     assert picked(at).startswith("Picked: none")
-    assert any("No seeds yet" in caption.value for caption in at.caption)
+    assert "No seeds yet" in captions(at)
     assert at.button(key="launch_now").disabled
 
 
-def test_a_limit_of_zero_is_reported_beside_the_limits_and_the_button(stored: TraceStore):
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [("max_steps", "max_steps is 0"), ("episodes", "episodes_per_seed is 0"), ("width", "area")],
+)
+def test_a_number_of_zero_is_reported_beside_its_field_and_blocks_the_launch(
+    stored: TraceStore, field: str, problem: str
+):
     at = opened()
-    checked(at.number_input(key="launch_max_steps").set_value(0).run())
-    said = [error for error in errors(at) if escape("max_steps is 0") in error]
-    assert len(said) == 2
-    assert at.button(key="launch_now").disabled
-
-
-def test_zero_episodes_per_seed_is_reported(stored: TraceStore):
-    at = opened()
-    checked(at.number_input(key="launch_episodes").set_value(0).run())
-    assert any(escape("episodes_per_seed is 0") in error for error in errors(at))
-    assert at.button(key="launch_now").disabled
-
-
-def test_a_world_without_cells_is_reported(stored: TraceStore):
-    at = opened()
-    checked(at.number_input(key="launch_width").set_value(0).run())
-    assert any("area" in error for error in errors(at))
+    checked(at.number_input(key=f"launch_{field}").set_value(0).run())
+    assert any(escape(problem) in error for error in errors(at))
     assert at.button(key="launch_now").disabled
 
 
@@ -318,31 +281,18 @@ def test_a_world_smaller_than_the_view_gets_a_warning(stored: TraceStore):
     assert not at.button(key="launch_now").disabled
 
 
-def test_lambda_zero_counts_as_one(stored: TraceStore):
-    at = opened()
-    checked(at.number_input(key="launch_lambda").set_value(0.0).run())
-    assert any("Lambda 0 counts as 1" in caption.value for caption in at.caption)
-    assert "λ 1 (0 counts as 1)" in summary(at)
-
-
-def test_shaping_can_be_switched_off(stored: TraceStore):
-    at = opened()
-    checked(at.toggle(key="launch_reward_enabled").set_value(False).run())
-    assert "<b>off</b>" in summary(at)
-
-
-def test_an_untouched_form_names_the_default_configuration(stored: TraceStore):
+def test_the_summary_names_the_reward_configuration_of_the_form(stored: TraceStore):
     at = opened()
     assert RewardConfig(strategy="per_achievement").config_hash in summary(at)
+    checked(at.number_input(key="launch_default_count_weight").set_value(0.5).run())
+    edited = RewardConfig(strategy="per_achievement", default_achievement_count_weight=0.5)
+    assert edited.config_hash in summary(at)
     checked(at.radio(key="launch_strategy").set_value("consistent").run())
     assert RewardConfig(strategy="consistent").config_hash in summary(at)
-
-
-def test_an_edited_weight_is_part_of_the_configuration(stored: TraceStore):
-    at = opened()
-    checked(at.number_input(key="launch_default_count_weight").set_value(0.5).run())
-    expected = RewardConfig(strategy="per_achievement", default_achievement_count_weight=0.5)
-    assert expected.config_hash in summary(at)
+    checked(at.number_input(key="launch_lambda").set_value(0.0).run())
+    assert "Lambda 0 counts as 1" in captions(at)
+    checked(at.toggle(key="launch_reward_enabled").set_value(False).run())
+    assert "<b>off</b>" in summary(at)
 
 
 def test_a_click_on_a_world_picks_its_seed_and_another_unpicks_it(stored: TraceStore):
@@ -354,10 +304,6 @@ def test_a_click_on_a_world_picks_its_seed_and_another_unpicks_it(stored: TraceS
     checked(at.checkbox(key="launch_pick_1").uncheck().run())
     assert at.text_input(key="launch_seeds").value == "42, 2"
     assert "2 seeds × 1 = 2" in summary(at)
-
-
-def test_a_typed_seed_is_picked_in_the_gallery(stored: TraceStore):
-    at = opened()
     checked(at.text_input(key="launch_seeds").set_value("1-2").run())
     assert [at.checkbox(key=f"launch_pick_{seed}").value for seed in range(4)] == [False, True, True, False]
 
@@ -372,55 +318,35 @@ def test_picked_seeds_outside_the_gallery_can_be_shown(stored: TraceStore):
 
 
 def test_the_gallery_starts_with_the_seeds_of_the_link(stored: TraceStore):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/launch.py")
-    at.query_params["seeds"] = "3"
     for seed in range(4, 15):
         stored.seeds.save(described(seed, trees=5))
-    assert shown(checked(at.run())) == [f"Seed {seed}" for seed in range(3, 15)]
+    at = pages.opened("launch", seeds="3")
+    assert shown(at) == [f"Seed {seed}" for seed in range(3, 15)]
     assert at.checkbox(key="launch_pick_3").value
 
 
-def test_the_gallery_is_filtered_by_difficulty(stored: TraceStore):
+def test_the_gallery_is_sorted_and_filtered(stored: TraceStore):
     at = opened()
     assert shown(at) == ["Seed 0", "Seed 1", "Seed 2", "Seed 3"]
-    at.session_state["launch_difficulty"] = ["medium", "hard"]
-    assert shown(checked(at.run())) == ["Seed 1", "Seed 2"]
-
-
-def test_the_gallery_is_filtered_by_traits_and_sorted(stored: TraceStore):
-    at = opened()
     checked(at.selectbox(key="launch_sort").set_value("Nearest diamond").run())
     assert shown(at) == ["Seed 1", "Seed 0", "Seed 2", "Seed 3"]  # the world without one comes last
+    at.session_state["launch_difficulty"] = ["medium", "hard"]
+    assert shown(checked(at.run())) == ["Seed 1", "Seed 2"]
+    at.session_state["launch_difficulty"] = []
     checked(at.multiselect(key="launch_traits").set_value(["10 trees or more"]).run())
     assert shown(at) == ["Seed 0", "Seed 3"]
-
-
-def test_filters_without_a_match_say_so(stored: TraceStore):
-    at = opened()
-    at.multiselect(key="launch_traits").set_value(["Diamond within 20", "10 trees or more"])
-    checked(at.run())
+    checked(at.multiselect(key="launch_traits").set_value(["10 trees or more", "Diamond within 20"]).run())
     assert shown(at) == []
     assert any("No world here" in info.value for info in at.info)
 
 
-def test_worlds_can_be_picked_before_they_are_generated(stored: TraceStore):
-    at = opened()
-    checked(at.text_input(key="launch_shown").set_value("3-5").run())
-    assert shown(at) == ["Seed 3", "Seed 4", "Seed 5"]
-    checked(at.checkbox(key="launch_pick_5").check().run())
-    assert at.text_input(key="launch_seeds").value == "42, 5"
-
-
-def test_the_next_seeds_are_shown_on_demand(stored: TraceStore):
+def test_other_worlds_are_shown_on_demand_and_can_be_picked_before_they_are_generated(stored: TraceStore):
     at = opened()
     checked(at.button(key="launch_next_seeds").click().run())
     assert at.text_input(key="launch_shown").value == "4-15"
     assert len(shown(at)) == 12
-
-
-def test_too_many_seeds_to_show_is_an_error(stored: TraceStore):
-    at = opened()
+    checked(at.checkbox(key="launch_pick_5").check().run())
+    assert at.text_input(key="launch_seeds").value == "42, 5"
     checked(at.text_input(key="launch_shown").set_value("0-5000").run())
     assert any("Too many seeds" in error for error in errors(at))
 
@@ -435,11 +361,7 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
     assert at.title[0].value == "Two short ones"
     checked(at.switch_page("pages/launch.py").run())
     assert at.text_input(key="launch_name").value == ""  # a name is for one launch
-    deadline = time.monotonic() + WAIT_S
-    while not all(row.status.is_over for row in stored.runs.episodes(run.id).rows):
-        assert time.monotonic() < deadline, "The worker never finished."
-        time.sleep(0.2)
-    rows = stored.runs.episodes(run.id).rows
+    rows = wait_until_over(stored, run.id)
     assert [(row.status, row.n_steps) for row in rows] == [(EpisodeStatus.COMPLETED, 5)] * 2
     assert rows[0].spec.policy_seed != rows[1].spec.policy_seed
 
@@ -451,10 +373,6 @@ def test_the_time_estimate_uses_stored_episodes(recorded: TraceStore):
     assert "ms per step" in takes.proto.help
 
 
-def test_there_is_no_time_estimate_without_stored_episodes(stored: TraceStore):
-    assert any("No time estimate yet" in caption.value for caption in opened().caption)
-
-
 def test_the_time_estimate_counts_rounds_of_workers_and_the_time_limit(recorded: TraceStore):
     rows = recorded.episodes.page().rows
     throughput = throughput_of(rows)
@@ -464,14 +382,6 @@ def test_the_time_estimate_counts_rounds_of_workers_and_the_time_limit(recorded:
     assert longest_s(throughput, rollouts=3, max_steps=100, max_time_s=3600, at_once=2) == pytest.approx(2 * one)
     assert longest_s(throughput, rollouts=2, max_steps=10**9, max_time_s=60, at_once=2) == 60
     assert throughput_of(()) is None
-
-
-@pytest.mark.parametrize(
-    ("seeds", "text"),
-    [((), ""), ((7,), "7"), ((0, 1), "0, 1"), ((0, 1, 2, 42), "0-2, 42"), ((5, 3, 4, 5 + 1), "5, 3, 4, 6")],
-)
-def test_consecutive_seeds_are_written_as_a_range(seeds: tuple[int, ...], text: str):
-    assert seeds_text(seeds) == text
 
 
 def test_a_reload_just_after_a_launch_links_to_the_run(stored: TraceStore):
@@ -486,5 +396,5 @@ def test_a_reload_just_after_a_launch_links_to_the_run(stored: TraceStore):
         max_actions_per_call=5,
     )
     stored.runs.create(make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS))
-    assert any("Same configuration launched" in caption.value for caption in opened().caption)
-    assert not any("Same configuration launched" in caption.value for caption in opened(play="3").caption)
+    assert "Same configuration launched" in captions(opened())
+    assert "Same configuration launched" not in captions(opened(play="3"))

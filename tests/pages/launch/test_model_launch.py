@@ -75,7 +75,7 @@ def test_the_form_shows_missing_values_and_an_estimate(stored: TraceStore):
     assert "No price is known for this model" in captions(at)
 
 
-def test_the_budget_limits_the_estimate(stored: TraceStore):
+def test_the_budget_and_retries_are_part_of_the_estimate(stored: TraceStore):
     at = with_model()
     at.number_input(key="launch_budget_calls").set_value(4)
     said = summary(checked(at.run()))
@@ -85,6 +85,10 @@ def test_the_budget_limits_the_estimate(stored: TraceStore):
     said = summary(checked(at.run()))
     assert "<span>Model calls, at most</span><b>10</b>" in said
     assert "without it" not in captions(at)
+    assert at.number_input(key="launch_param_llm_ask_again").disabled
+    checked(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
+    assert not at.number_input(key="launch_param_llm_ask_again").disabled
+    assert "Each decision may add 2 retries." in captions(at)
 
 
 def test_a_known_price_is_an_estimate_in_dollars(stored: TraceStore):
@@ -101,11 +105,7 @@ def test_models_start_with_ten_decisions_and_other_policies_with_a_thousand(stor
     assert at.number_input(key="launch_max_steps").value == 1_000
     checked(at.selectbox(key="launch_policy").set_value("random").run())
     assert at.number_input(key="launch_max_decisions").value == 1_000
-
-
-def test_a_decision_limit_set_by_the_user_stays(stored: TraceStore):
-    at = opened()
-    at.number_input(key="launch_max_decisions").set_value(77).run()
+    at.number_input(key="launch_max_decisions").set_value(77).run()  # a limit set by the user stays
     checked(at.selectbox(key="launch_policy").set_value("llm").run())
     assert at.number_input(key="launch_max_decisions").value == 77
 
@@ -149,6 +149,8 @@ def test_a_link_names_a_profile_and_the_form_is_filled_from_it(stored: TraceStor
     assert connection(at) == ("http://127.0.0.1:9", "tiny-model", "A_KEY")
     assert not at.warning and not at.button(key="launch_now").disabled
     assert link(at) == {"play": "42", "by": "llm", "episodes": "1", "profile": "local"}  # a reload has it too
+    checked(at.selectbox(key="launch_policy").set_value("random").run())
+    assert "profile" not in link(at)
 
 
 def test_a_link_to_a_deleted_profile_is_reported_and_clears_the_connection(stored: TraceStore):
@@ -166,13 +168,6 @@ def test_a_link_to_a_deleted_profile_is_reported_and_clears_the_connection(store
     assert "profile" not in link(at)
 
 
-def test_a_profile_is_part_of_the_link_of_a_language_model_only(stored: TraceStore):
-    with_profile(stored)
-    at = opened(by="llm", profile="local")
-    checked(at.selectbox(key="launch_policy").set_value("random").run())
-    assert "profile" not in link(at)
-
-
 def test_only_the_keys_of_the_typed_host_are_offered(stored: TraceStore, keys: None):
     at = with_model("http://127.0.0.1:9/v1")
     assert key_choice(at).options == ["No key", "A_KEY"] and key_choice(at).value == "A_KEY"
@@ -183,6 +178,9 @@ def test_only_the_keys_of_the_typed_host_are_offered(stored: TraceStore, keys: N
     assert key_choice(at).options == ["No key", "B_KEY"] and key_choice(at).value == "B_KEY"
     fill(at, base_url="http://127.0.0.1:11")
     assert key_choice(at).options == ["No key"] and key_choice(at).value == ""
+    fill(at, base_url="http://127.0.0.1:9")
+    checked(key_choice(at).set_value("").run())  # a key need not be sent
+    assert key_choice(at).value == "" and errors(at) == []
     everything = "\n".join(str(element.proto) for element in at.main)
     assert not any(KEY[start : start + 6] in everything for start in range(len(KEY) - 5))
 
@@ -200,12 +198,6 @@ def test_a_new_server_does_not_get_the_key_of_the_old_one(stored: TraceStore, mo
         assert KEY not in second.requests[0][1]["authorization"]
 
 
-def test_no_key_can_be_chosen_although_there_is_one(stored: TraceStore, keys: None):
-    at = with_model()
-    checked(key_choice(at).set_value("").run())
-    assert key_choice(at).value == "" and errors(at) == []
-
-
 @pytest.mark.parametrize("name", ["B_KEY", "NEVER_PAIRED_KEY"])
 def test_a_profile_with_a_key_for_another_host_is_not_launched(stored: TraceStore, keys: None, name: str):
     stored.profiles.save(ModelProfile("old", "http://127.0.0.1:9", "m", name))
@@ -216,26 +208,25 @@ def test_a_profile_with_a_key_for_another_host_is_not_launched(stored: TraceStor
     assert at.button(key="launch_now").disabled
     checked(key_choice(at).set_value("A_KEY").run())
     assert errors(at) == [] and not at.button(key="launch_now").disabled
-
-
-def test_each_profile_selects_its_own_key(stored: TraceStore, keys: None):
-    stored.profiles.save(ModelProfile("a", "http://127.0.0.1:9", "m", "A_KEY"))
-    stored.profiles.save(ModelProfile("b", "http://127.0.0.1:10", "m", "B_KEY"))
-    at = opened(by="llm", profile="a")
-    checked(at.selectbox(key="launch_param_llm_profile").set_value("b").run())
+    stored.profiles.save(ModelProfile("new", "http://127.0.0.1:10", "m", "B_KEY"))
+    checked(at.selectbox(key="launch_param_llm_profile").set_value("new").run())
     assert connection(at) == ("http://127.0.0.1:10", "m", "B_KEY")
     assert errors(at) == []
 
 
-def test_the_connection_is_tested_with_one_tiny_call(stored: TraceStore):
-    with ModelServer([says(calls("noop"))]) as server:
+def test_the_connection_is_tested_with_one_small_call(stored: TraceStore):
+    refused = says({"error": {"message": "no"}}, status=401)
+    with ModelServer([says(calls("noop")), refused]) as server:
         at = with_model(server.url)
         checked(at.button(key="launch_llm_try").click().run())
         assert len(server.requests) == 1
-    assert "✓ works" in badges(at)
-    assert any("answered in" in text and "valid tool call" in text for text in texts(at))
-    fill(at, model="another")
-    assert "Settings changed since the test" in captions(at)
+        assert "✓ works" in badges(at)
+        assert any("answered in" in text and "valid tool call" in text for text in texts(at))
+        fill(at, model="another")
+        assert "Settings changed since the test" in captions(at)
+        checked(at.button(key="launch_llm_try").click().run())
+    assert "✕ failed" in badges(at)
+    assert any("does not accept the API key" in text for text in texts(at))
 
 
 def test_after_the_connection_test_the_estimate_tells_what_is_left_out(stored: TraceStore):
@@ -255,14 +246,6 @@ def test_a_picture_names_the_providers_that_refuse_it(stored: TraceStore):
     assert "mistral-common" not in captions(at)
     checked(at.selectbox(key="launch_param_llm_observe").set_value("both").run())
     assert "Mistral's API and servers that use mistral-common refuse pictures" in captions(at)
-
-
-def test_a_failed_connection_is_explained(stored: TraceStore):
-    with ModelServer([says({"error": {"message": "no"}}, status=401)]) as server:
-        at = with_model(server.url)
-        checked(at.button(key="launch_llm_try").click().run())
-    assert "✕ failed" in badges(at)
-    assert any("does not accept the API key" in text for text in texts(at))
 
 
 def test_profiles_are_saved_filled_in_and_deleted(stored: TraceStore, keys: None):
@@ -314,14 +297,6 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
     assert (params["system_prompt"], params["on_bad_call"], params["model"]) == ("Play well.", "noop", "tiny-model")
     assert run.config["budget"] == {"max_calls": 2, "max_tokens": None, "max_cost_usd": 1.5}
     assert KEY not in json.dumps(run.config)
-
-
-def test_retries_are_part_of_the_estimate(stored: TraceStore):
-    at = with_model()
-    assert at.number_input(key="launch_param_llm_ask_again").disabled
-    checked(at.selectbox(key="launch_param_llm_on_bad_call").set_value("retry").run())
-    assert not at.number_input(key="launch_param_llm_ask_again").disabled
-    assert "Each decision may add 2 retries." in captions(at)
 
 
 def test_the_smallest_part_of_the_budget_counts():

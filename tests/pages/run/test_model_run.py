@@ -96,19 +96,9 @@ def test_launch_again_holds_only_the_profile_of_the_connection(data_dir: Path):
     assert not any(word in str(link) for word in ("127.0.0.1", "tiny-model", "A_KEY"))
 
 
-def test_a_typed_connection_leaves_no_profile_in_the_link(data_dir: Path):
-    with TraceStore.from_settings(load_settings()) as store:
-        record(store)
-    assert "profile" not in launch_link(opened())
-
-
 def test_a_used_up_budget_is_shown(data_dir: Path):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, budget={"max_calls": 3, "max_tokens": None, "max_cost_usd": None})
     at = opened()
     assert any(text.endswith("budget: 3 calls") for text in texts(at))
     assert any("budget used up" in str(element.proto) for element in (*at.get("badge"), *at.markdown))
-
-
-def test_a_run_without_a_model_shows_no_model_figures(recorded: TraceStore):
-    assert not any("Model calls" in text for text in texts(pages.opened("run", id="f" * 32)))

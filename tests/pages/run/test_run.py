@@ -21,10 +21,11 @@ from core.store.runs import Runs
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.player.cursor import Cursor
 from pages.components.run.cards import Played, episode_name, played_by, progress_of, rows_with_cards
+from pages.components.text.format import signed
 from tests.support import pages
 from tests.support.model.episodes import EPISODE, RUN, record, says_nothing_to_do
 from tests.support.model.server import says
-from tests.support.pages import captions, metrics
+from tests.support.pages import captions, html, metrics, page_links
 
 RECORDED_RUN = "f" * 32
 
@@ -65,16 +66,19 @@ def test_a_finished_run_shows_its_results(recorded: TraceStore):
     assert metrics(at)["Steps"] == str(sum(row.n_steps for row in rows))
     assert at.button(key="stop-all").disabled
     assert not [key for key in keys(at) if key.startswith("stop-card-")]
+    cards = [body for body in html(at) if "cs-figures" in body]
+    for row in rows:
+        figures = (signed(row.env_return), signed(row.shaped_return), f"{len(row.achievements)} / 22")
+        assert any(all(f"<b>{figure}</b>" in card for figure in figures) for card in cards)
+    assert f"run={RECORDED_RUN}" in page_links(at)["These episodes in Traces"].query_string
+    at.button(key="all-runs").click().run()
+    assert at.title[0].value == "Runs"
 
 
-def test_a_card_shows_both_returns(recorded: TraceStore):
-    at = opened(RECORDED_RUN)
-    cards = [element.proto.body for element in at.get("html") if "cs-figures" in element.proto.body]
-    for row in recorded.runs.episodes(RECORDED_RUN).rows:
-        mine = [
-            text for text in cards if f"{row.shaped_return:+.2f}" in text and f"{len(row.achievements)} / 22" in text
-        ]
-        assert any(f"{row.env_return:+.2f}".replace("-", "−") in text for text in mine)
+def test_an_unknown_run_shows_an_error_without_markdown(recorded: TraceStore):
+    at = opened("![x](http://host/y)")
+    assert "http" in at.error[0].value and "![x](" not in at.error[0].value
+    assert not at.metric and "Newest runs" in page_links(at)
 
 
 def test_a_running_run_shows_its_configuration_and_episodes(waiting: TraceStore):
@@ -97,7 +101,7 @@ def test_a_long_run_is_shown_a_page_at_a_time(waiting: TraceStore):
     assert at.get("pagination")
 
 
-def test_stopping_one_episode_leaves_the_others(waiting: TraceStore):
+def test_one_episode_can_be_stopped_and_then_all(waiting: TraceStore):
     at = opened("a" * 32)
     at.button(key=f"stop-card-{'1' * 32}").click().run()
     assert not at.exception
@@ -105,27 +109,12 @@ def test_stopping_one_episode_leaves_the_others(waiting: TraceStore):
     assert by_id["1" * 32].status is EpisodeStatus.ABORTED  # it was queued: at once
     assert not by_id["0" * 32].stop_requested
     assert by_id["2" * 32].status is EpisodeStatus.QUEUED
-
-
-def test_stopping_all_reaches_every_episode(waiting: TraceStore):
-    at = opened("a" * 32)
     at.button(key="stop-all").click().run()
     assert not at.exception
     rows = waiting.runs.episodes("a" * 32).rows
     assert [row.status for row in rows] == [EpisodeStatus.RUNNING, EpisodeStatus.ABORTED, EpisodeStatus.ABORTED]
     assert rows[0].stop_requested
     assert at.button(key="stop-all").disabled
-
-
-def test_an_unknown_run_shows_an_error_and_a_link(recorded: TraceStore):
-    at = opened("0123456789")
-    assert "0123456789" in at.error[0].value
-    assert not at.metric
-
-
-def test_a_run_id_from_a_link_is_not_read_as_markdown(recorded: TraceStore):
-    at = opened("![x](http://host/y)")
-    assert "![x](" not in at.error[0].value
 
 
 def test_without_an_id_the_newest_runs_are_listed(recorded: TraceStore):
@@ -135,14 +124,6 @@ def test_without_an_id_the_newest_runs_are_listed(recorded: TraceStore):
     rows = recorded.runs.episodes(RECORDED_RUN).rows
     mean = sum(row.shaped_return for row in rows) / len(rows)
     assert any(f"mean shaped return {mean:+.2f}" in text.value for text in at.text)
-
-
-def test_a_run_links_to_all_runs_and_to_its_traces(recorded: TraceStore):
-    at = opened(RECORDED_RUN)
-    links = {link.proto.label: link.proto for link in at.get("page_link")}
-    assert f"run={RECORDED_RUN}" in links["These episodes in Traces"].query_string
-    at.button(key="all-runs").click().run()
-    assert at.title[0].value == "Runs"
 
 
 def test_an_empty_store_explains_itself(data_dir: Path):
@@ -172,7 +153,7 @@ def test_deleted_episodes_are_counted(recorded: TraceStore):
 
 def test_a_running_episode_without_a_frame_says_that_its_world_is_generated(waiting: TraceStore):
     at = opened("a" * 32)
-    frames = [element.proto.body for element in at.get("html") if '<div class="cs-frame-to-come' in element.proto.body]
+    frames = [body for body in html(at) if '<div class="cs-frame-to-come' in body]
     assert len(frames) == 3
     assert sum("generating the world" in body for body in frames) == 1
 
@@ -232,7 +213,7 @@ def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monk
         assert not any("![x]" in label for label in labels)
 
 
-# ------------------------------------------------------------------------------- how far it is
+# ------------------------------------------------------------------------------- progress
 
 
 def test_the_progress_bar_and_its_text_use_the_same_limit(recorded: TraceStore):
@@ -251,7 +232,7 @@ def test_limits_count_over_all_worlds_of_a_rollout(recorded: TraceStore):
     assert progress_of(first, played[first.id])[1] == "395 of 500 steps"
 
 
-# ------------------------------------------------------------------------------- who has a card
+# ------------------------------------------------------------------------------- which episodes have a card
 
 
 def _rows(recorded: TraceStore, statuses: str) -> tuple[EpisodeSummary, ...]:
@@ -261,30 +242,21 @@ def _rows(recorded: TraceStore, statuses: str) -> tuple[EpisodeSummary, ...]:
     return tuple(replace(row, id=str(index), status=kinds[letter]) for index, letter in enumerate(statuses))
 
 
-def test_running_episodes_get_cards_first(recorded: TraceStore):
-    before: list[str] = []
-    assert [row.id for row in rows_with_cards(_rows(recorded, "qqrqr"), 3, before)] == ["2", "4", "0"]
-    assert before == ["2", "4", "0"]
-
-
-def test_a_running_episode_keeps_its_card(recorded: TraceStore):
-    before = ["2", "1"]
-    assert [row.id for row in rows_with_cards(_rows(recorded, "crrq"), 2, before)] == ["2", "1"]
-
-
-def test_a_finished_episode_gives_its_card_to_a_running_one(recorded: TraceStore):
-    before = ["0", "1"]
-    assert [row.id for row in rows_with_cards(_rows(recorded, "crr"), 2, before)] == ["2", "1"]
-
-
-def test_a_finished_episode_keeps_its_card_if_no_other_is_running(recorded: TraceStore):
-    before = ["0", "1"]
-    assert [row.id for row in rows_with_cards(_rows(recorded, "crqq"), 2, before)] == ["0", "1"]
-
-
-def test_no_episode_gets_two_cards_and_a_deleted_one_gets_none(recorded: TraceStore):
-    before = ["9", "1"]
-    assert [row.id for row in rows_with_cards(_rows(recorded, "rr"), 4, before)] == ["1", "0"]
+@pytest.mark.parametrize(
+    ("statuses", "places", "before", "shown"),
+    [
+        ("qqrqr", 3, [], ["2", "4", "0"]),  # running episodes first
+        ("crrq", 2, ["2", "1"], ["2", "1"]),  # a running episode keeps its place
+        ("crr", 2, ["0", "1"], ["2", "1"]),  # a finished one gives its card to a running one
+        ("crqq", 2, ["0", "1"], ["0", "1"]),  # a finished one keeps it if no other is running
+        ("rr", 4, ["9", "1"], ["1", "0"]),  # no episode has two cards, a deleted one has none
+    ],
+)
+def test_running_episodes_have_cards_and_keep_their_places(
+    recorded: TraceStore, statuses: str, places: int, before: list[str], shown: list[str]
+):
+    assert [row.id for row in rows_with_cards(_rows(recorded, statuses), places, before)] == shown
+    assert before == shown
 
 
 def test_an_episode_name_has_only_what_distinguishes_it(recorded: TraceStore):
@@ -301,7 +273,7 @@ def test_a_failed_episode_shows_its_error_and_links_to_the_call(data_dir: Path):
     at = opened(RUN)
     assert r":red[**The policy made no tool call\.**]" in [element.value for element in at.markdown]
     assert any("holds no tool call" in text.value for text in at.text)
-    cards = [element.proto.body for element in at.get("html")]
+    cards = html(at)
     assert any(">no unlocks<" in card for card in cards) and not any('class="cs-chips"' in card for card in cards)
     at.button(key=f"failed-call-{EPISODE}").click().run()
     assert not at.exception

@@ -1,4 +1,4 @@
-"""A corrupt row fails no page: it is named in its place, and can be deleted there."""
+"""A corrupt row does not fail a page: it is named there and can be deleted."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def corrupt(data_dir: Path) -> Path:
 
 
 def change(data_dir: Path, statement: str) -> None:
-    """By another program, while nothing has the database open."""
+    """As another program would, while the database is closed."""
     (file,) = data_dir.glob("*.db")
     with closing(sqlite_driver().connect(str(file), isolation_level=None)) as connection:
         assert connection.execute(statement).rowcount >= 1
 
 
-def test_traces_names_it_beside_the_others_and_deletes_it_for_good(corrupt: Path):
+def test_traces_names_a_corrupt_episode_and_deletes_it(corrupt: Path):
     at = opened("traces")
     assert len(at.dataframe[0].value) == 3
     assert "1 cannot be read" in popovers(at)
@@ -52,14 +52,14 @@ def test_traces_names_it_beside_the_others_and_deletes_it_for_good(corrupt: Path
         assert {row.id for row in store.episodes.page().rows} == {"honest01", "honest02", "honest03"}
 
 
-def test_a_run_names_it_and_does_not_count_it_as_deleted(corrupt: Path):
+def test_a_run_names_a_corrupt_episode_and_does_not_count_it_as_deleted(corrupt: Path):
     at = opened("run", id="run-of-three")
     assert "1 cannot be read" in popovers(at)
     assert LOST in said(at)
     assert "deleted" not in said(at)
 
 
-def test_a_run_of_which_nothing_can_be_read_says_so(corrupt: Path):
+def test_a_run_with_only_corrupt_episodes_says_so(corrupt: Path):
     change(corrupt, "UPDATE episodes SET spec = x'00'")
     assert "All episodes of this run are corrupt" in said(opened("run", id="run-of-three"))
 
@@ -74,7 +74,7 @@ def test_a_corrupt_run_is_named_beside_the_others(corrupt: Path):
     opened("launch")
 
 
-def test_the_lab_counts_the_others_and_names_it(corrupt: Path):
+def test_the_lab_names_a_corrupt_episode_and_counts_the_others(corrupt: Path):
     at = opened("lab")
     assert "3 episodes with 15 decisions" in said(at)
     assert "1 cannot be read" in popovers(at)
@@ -82,18 +82,18 @@ def test_the_lab_counts_the_others_and_names_it(corrupt: Path):
 
 
 @pytest.mark.parametrize("view", ["Audit", "Policies"])
-def test_the_other_views_of_the_lab_go_on(corrupt: Path, view: str):
+def test_the_other_views_of_the_lab_name_it_too(corrupt: Path, view: str):
     assert "1 cannot be read" in popovers(opened("lab", view=view))
 
 
-def test_a_lab_in_which_nothing_can_be_read_says_so(corrupt: Path):
+def test_a_lab_with_only_corrupt_episodes_says_so(corrupt: Path):
     change(corrupt, "UPDATE episodes SET spec = x'00'")
     at = opened("lab")
     assert "each one either made no decision or cannot be read" in said(at)
     assert "4 cannot be read" in popovers(at)
 
 
-def test_the_choice_of_an_episode_goes_on(corrupt: Path):
+def test_readable_episodes_can_still_be_chosen(corrupt: Path):
     at = opened("episode")
     assert {b.key for b in at.button} >= {"offer-honest01", "offer-honest02", "offer-honest03"}
 
@@ -103,7 +103,7 @@ def test_the_choice_of_an_episode_goes_on(corrupt: Path):
 
 @pytest.fixture
 def corrupt_reward(data_dir: Path) -> Path:
-    """One saved configuration that is whole and one that is not."""
+    """A readable saved configuration and a corrupt one."""
     other = replace(DEFAULTS, indicator_lambda=3.0)
     with TraceStore.from_settings(load_settings()) as store:
         record_changes(store, "honest01", HONEST)
@@ -114,9 +114,7 @@ def corrupt_reward(data_dir: Path) -> Path:
 
 
 @pytest.mark.parametrize(("page", "key"), [("lab", "lab_corrupt_rewards"), ("launch", "launch_corrupt_rewards")])
-def test_a_saved_configuration_that_is_corrupt_is_named_and_the_others_are_offered(
-    corrupt_reward: Path, page: str, key: str
-):
+def test_a_corrupt_saved_configuration_is_named_and_the_others_are_offered(corrupt_reward: Path, page: str, key: str):
     at = opened(page)
     assert "1 saved configuration cannot be read" in popovers(at)
     assert "“<b>torn</b>”: " in said(at)
@@ -132,14 +130,14 @@ def test_a_saved_configuration_that_is_corrupt_is_named_and_the_others_are_offer
 
 @pytest.fixture
 def idle(data_dir: Path) -> TraceStore:
-    """Two episodes that were stopped before they began, of the random policy."""
+    """Two episodes of the random policy that were stopped before they started."""
     store = TraceStore.from_settings(load_settings())
     store.runs.create(make_run("idle", ["idle0001", "idle0002"]))
     store.queue.request_stop(run_id="idle")
     return store
 
 
-def test_episodes_without_a_decision_are_said_to_be_left_out(idle: TraceStore):
+def test_episodes_without_a_decision_are_counted_as_left_out(idle: TraceStore):
     record_changes(idle, "honest01", HONEST, minutes=1)
     at = opened("lab")
     assert "1 episode with 5 decisions; 2 episodes without decisions left out" in said(at)
@@ -147,7 +145,7 @@ def test_episodes_without_a_decision_are_said_to_be_left_out(idle: TraceStore):
     idle.close()
 
 
-def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceStore):
+def test_a_lab_without_a_decision_says_why_it_is_empty(idle: TraceStore):
     at = opened("lab")
     assert "2 episodes without decisions left out" in said(at)
     assert "No stored episode can be scored" in said(at)
@@ -155,7 +153,7 @@ def test_a_lab_with_nothing_but_such_episodes_says_why_it_is_empty(idle: TraceSt
     idle.close()
 
 
-def test_the_comparison_names_whose_they_are(idle: TraceStore):
+def test_the_policies_view_names_their_policies(idle: TraceStore):
     record_changes(idle, "honest01", HONEST, minutes=1)
     at = opened("lab", view="Policies")
     sentence = "1 episode by 1 policy. 2 episodes without decisions left out: 2 of random"

@@ -1,4 +1,4 @@
-"""No page says a piece of a key, however calls failed; one that lies in Streamlit's secrets is found by its name."""
+"""No page shows a piece of a key, however calls failed; keys in Streamlit's secrets are found."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.support.launch_page import opened as opened_launch
 from tests.support.launches import wait_until_over
 from tests.support.model.episodes import EPISODE, KEY, RUN, record, thinks
 from tests.support.model.server import ModelServer, Reply, calls, says
-from tests.support.pages import checked, opened, page_links
+from tests.support.pages import checked, opened
 
 KEY_NAME = "A_MODELS_KEY"
 
-# What servers echo of a key, in every place where something of an answer is kept; the last one ends the episode.
+# Answers that echo the key in every place that is stored; the last one ends the episode.
 FAULTS: list[Reply] = [
     says(thinks("noop", KEY, reasoning=f"my key is {KEY}", content=KEY), x_request_id=KEY, x_ratelimit_key=KEY),
     says({**thinks("noop"), "model": KEY}),
@@ -36,7 +36,7 @@ FAULTS: list[Reply] = [
 
 
 def everything(at: AppTest) -> str:
-    """All that is sent to the browser, and all that the session keeps for its widgets."""
+    """All that is sent to the browser, and the session state."""
     sent = "\n".join(str(element.proto) for element in (*at.main, *at.sidebar))
     return f"{sent}\n{at.session_state!r}\n{at.query_params}"
 
@@ -47,7 +47,7 @@ def pieces(text: str) -> list[str]:
 
 @pytest.fixture
 def failed(data_dir: Path) -> Iterator[TraceStore]:
-    """An episode whose every call went wrong in another way, each answer echoing the key."""
+    """An episode in which every call failed in another way, each answer echoing the key."""
     with TraceStore.from_settings(load_settings()) as store:
         store.seeds.save(described(0, trees=12))
         store.profiles.save(ModelProfile("local", "http://127.0.0.1:9", "tiny-model", KEY_NAME))
@@ -66,41 +66,44 @@ def failed(data_dir: Path) -> Iterator[TraceStore]:
         yield store
 
 
-def test_the_search_would_find_a_piece(failed: TraceStore):
+def test_the_search_finds_a_piece(failed: TraceStore):
     assert pieces(f"x{KEY[4:10]}y") == [KEY[4:10]]
     assert "tiny-model" in everything(opened("episode", id=EPISODE, tab="Model"))
 
 
-@pytest.mark.parametrize("page", ["run", "traces", "launch", "present"])
-def test_no_page_says_a_piece_of_a_key(failed: TraceStore, page: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("run", {"id": RUN}),
+        ("run", {}),
+        ("traces", {"run": RUN}),
+        ("launch", {"by": "llm", "profile": "local"}),
+        ("present", {"id": EPISODE}),
+    ],
+)
+def test_no_page_shows_a_piece_of_a_key(
+    failed: TraceStore, page: str, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv(KEY_NAME, KEY)  # the dashboard has it
-    query = {"run": {"id": RUN}, "traces": {"run": RUN}, "launch": {"by": "llm", "profile": "local"}}
-    assert pieces(everything(opened(page, **query.get(page, {"id": EPISODE})))) == []
-
-
-def test_the_list_of_runs_says_none(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(KEY_NAME, KEY)
-    at = opened("run")
-    assert "**A model**" in page_links(at)
-    assert pieces(everything(at)) == []
+    assert pieces(everything(opened(page, **query))) == []
 
 
 def opened_episode(tab: str, decision: DecisionSummary) -> AppTest:
     at = opened("episode", state={"tab": tab}, id=EPISODE, step=str(decision.step_end))
-    if decision.step_end == decision.step_start:  # one that led to no step is gone to by its number
+    if decision.step_end == decision.step_start:  # one without a step has no frame of its own
         at.number_input(key=f"decision-{EPISODE}").set_value(decision.index)
         checked(at.button(key=f"go-{EPISODE}").click().run())
     return at
 
 
 @pytest.mark.parametrize("tab", ["Model", "Tool call"])
-def test_no_call_of_the_episode_says_a_piece_of_it(failed: TraceStore, tab: str, monkeypatch: pytest.MonkeyPatch):
+def test_no_call_of_the_episode_shows_a_piece_of_the_key(failed: TraceStore, tab: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(KEY_NAME, KEY)
     for decision in failed.episodes.decisions(EPISODE):
         assert pieces(everything(opened_episode(tab, decision))) == [], f"decision {decision.index}"
 
 
-def test_no_other_tab_of_the_episode_says_a_piece_of_it(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_no_other_tab_of_the_episode_shows_a_piece_of_the_key(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(KEY_NAME, KEY)
     last = failed.episodes.decisions(EPISODE)[-1]
     tabs = [tab.label for tab in opened_episode("Reward", last).tabs]
@@ -109,7 +112,7 @@ def test_no_other_tab_of_the_episode_says_a_piece_of_it(failed: TraceStore, monk
         assert pieces(everything(opened_episode(tab, last))) == [], tab
 
 
-def test_a_test_of_the_connection_that_fails_says_none(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_connection_test_shows_no_piece_of_the_key(failed: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(KEY_NAME, KEY)
     for fault in FAULTS:
         with ModelServer([fault]) as server:
@@ -144,14 +147,14 @@ def test_a_key_and_its_host_in_streamlits_secrets_are_found(data_dir: Path, serv
     with TraceStore.from_settings(load_settings()) as store:
         store.seeds.save(described(0, trees=12))
         store.profiles.save(ModelProfile("local", server.url, "tiny-model", KEY_NAME))
-        assert read_key(KEY_NAME) == ""  # it is read from the file only
+        assert read_key(KEY_NAME) == ""  # before the page reads the secrets
         at = opened_launch("0", by="llm", profile="local", max_decisions="1")
         assert at.selectbox(key="launch_param_llm_key_name").value == KEY_NAME
         checked(at.button(key="launch_llm_try").click().run())
         assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
         assert pieces(everything(at)) == []
 
-        at.button(key="launch_now").click().run()  # and a worker finds it too
+        at.button(key="launch_now").click().run()  # a worker finds it too
         (summary,) = wait_until_over(store, query_value(at, "id"))
         assert summary.n_decisions == 1 and summary.error is None
         assert server.requests[1][1]["authorization"] == f"Bearer {KEY}"

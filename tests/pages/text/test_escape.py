@@ -1,4 +1,4 @@
-"""Text from elsewhere is shown as text, and never more of it than a page can bear."""
+"""Text from elsewhere is shown as plain text, cut to what a page can show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def test_markdown_is_escaped():
     assert escape("![x](http://example.org/x.png)") == "\\!\\[x\\]\\(http\\:\u2060//example\\.org/x\\.png\\)"
 
 
-def test_a_url_or_an_email_address_is_broken_up_so_that_it_is_no_link():
+def test_a_url_or_an_email_address_does_not_become_a_link():
     assert escape("HTTPS://a WWW.b me@c") == "HTTPS\\:\u2060//a WWW\u2060\\.b me@\u2060c"
 
 
@@ -18,16 +18,16 @@ def test_a_lone_surrogate_does_not_reach_the_browser():
         assert text.encode("utf-8")
 
 
-def test_long_text_is_cut_and_its_true_length_said():
+def test_long_text_is_cut_with_its_full_length():
     assert safe_text("x" * 30, 10) == "x" * 10 + "… (cut here; 30 characters in all)"
     assert len(escape("x" * 10**6)) < 2 * MAX_LINE_LENGTH
 
 
-def test_short_text_is_left_alone():
+def test_short_text_is_unchanged():
     assert safe_text("Wood 1 of 2 🙂") == "Wood 1 of 2 🙂"
 
 
-def test_what_would_be_acted_on_is_seen_instead():
+def test_control_characters_become_visible():
     text = "\x1b[2J\x9b31m \x07\x08 a\rb \x7f \u202ex\u2066"
     seen = r"\x1b[2J\x9b31m \x07\x08 a\rb \x7f \u202ex\u2066"
     assert safe_text(text) == seen
@@ -36,11 +36,11 @@ def test_what_would_be_acted_on_is_seen_instead():
     assert safe_data({f"a{text}": [text, {"b": (text, 1, None)}]}) == {f"a{seen}": [seen, {"b": [seen, 1, None]}]}
 
 
-def test_lines_and_tabs_stay_what_they_are():
+def test_lines_and_tabs_stay():
     assert safe_text("a\r\nb\n\tc") == "a\nb\n\tc"
 
 
-def test_escapes_do_not_make_a_text_longer_than_a_page_can_bear():
+def test_escapes_count_towards_the_length():
     assert safe_text("\x1b" * 100, 10) == r"\x1b\x1b\x" + "… (cut here; 100 characters in all)"
     assert safe_text("\x1b" * 10, 20).startswith(r"\x1b" * 5 + "… (cut here; 10")
 

@@ -1,4 +1,4 @@
-"""Sentences say what a decision earned and why, with every number that goes into it."""
+"""Sentences about what a decision earned and why."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def decided(config: RewardConfig, after: StateFacts = AFTER, env_reward: float =
     )
 
 
-def test_every_part_stands_in_the_sentence_with_its_weight():
+def test_the_sentence_has_every_component_with_its_weight():
     assert reward_sentence(decided(PER_ACHIEVEMENT), PER_ACHIEVEMENT) == (
         "Decision 12 earned +1.18 = λ 1.0 × (collect wood unlock 1.00 + wood +1 in inventory × 0.10 "
         "+ collect wood count +1 × 0.08)"
     )
 
 
-def test_lambda_and_weights_of_ones_own_are_said():
+def test_the_sentence_has_lambda_and_changed_weights():
     config = RewardConfig(strategy="per_achievement", indicator_lambda=0.25, weights={"collect_wood": 0.125})
     sentence = reward_sentence(decided(config), config)
     assert sentence.startswith("Decision 12 earned +0.08 = λ 0.25 × (collect wood unlock 0.125 + ")
@@ -66,25 +66,25 @@ def test_a_decision_that_earned_nothing_says_why():
     assert "cost nothing" not in reward_sentence(decided(PER_ACHIEVEMENT, BEFORE), PER_ACHIEVEMENT)
 
 
-def test_a_strategy_that_looks_at_no_table_is_not_said_to_want_a_rise():
+def test_a_strategy_without_tables_says_that_it_paid_nothing():
     for config in (RewardConfig("environment"), RewardConfig("potential_based", params={"potential": "tool_tier"})):
         sentence = reward_sentence(decided(config), config)
         assert sentence.endswith("” paid 0.")
 
 
-def test_a_fall_is_said_to_cost_nothing():
+def test_losses_cost_nothing():
     hungry = replace(BEFORE, inventory=BEFORE.inventory | {"health": 8})
     sentence = reward_sentence(decided(PER_ACHIEVEMENT, hungry), PER_ACHIEVEMENT)
     assert sentence.endswith("no inventory entry or achievement count rose; losses cost nothing.")
 
 
-def test_vitals_are_not_said_to_be_in_the_inventory():
+def test_vitals_are_not_called_inventory():
     healed = replace(BEFORE, inventory=BEFORE.inventory | {"health": 10})
     sentence = reward_sentence(decided(PER_ACHIEVEMENT, healed), PER_ACHIEVEMENT)
     assert "(health +1 × " in sentence
 
 
-def test_shaping_that_is_switched_off_is_said():
+def test_a_run_without_shaping_says_so():
     config = RewardConfig(enabled=False)
     assert "shaping is off" in reward_sentence(decided(config), config)
 
@@ -119,7 +119,7 @@ def test_steps_are_numbered_as_the_player_counts_them():
     assert steps_phrase(decision_summary(0, 11, 11)) == "no step"
 
 
-def test_times_are_said_with_their_units():
+def test_times_have_units():
     assert timing_sentence(decision_summary(4, 0, 1)) == (
         "Decision 4 took 2.00 ms: inference 1.00 ms, environment 1.00 ms, overhead 0.00 ms, storing n/a"
     )
