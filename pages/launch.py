@@ -82,7 +82,7 @@ def main() -> None:
             key=f"{PREFIX}episodes",
             step=1,
             persist_state="session",
-            help="Each gets its own policy seed, derived from the seed and its index, so it can be repeated.",
+            help="Each has its own policy seed, derived from seed and index, so it can be repeated.",
         )
         episodes_place = st.container()
         name = st.text_input("Name", key=keep("name", ""), persist_state="session", placeholder="optional")
@@ -152,11 +152,11 @@ def _seeds_field(check: _Check) -> tuple[int, ...] | None:
         key=SEEDS_KEY,
         persist_state="session",
         placeholder="0-9, 42",
-        help="Numbers and ranges. Ticking a world adds its seed; unticking removes it.",
+        help="Numbers and ranges. Ticking a world adds its seed.",
     )
     place = st.container()
     if not text.strip():
-        place.caption("No seeds yet. Tick worlds, or type some: 0-9, 42.")
+        place.caption("No seeds yet. Tick worlds, or type seeds: 0-9, 42")
         return None
     return check("Seeds", place, lambda: parse_seeds(text))
 
@@ -174,7 +174,7 @@ def _reward_start() -> None:
     picker, lab = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with picker:
         name = start_picker(LAUNCH, saved)
-    lab.page_link("pages/lab.py", label="Try on stored episodes: Lab →")
+    lab.page_link("pages/lab.py", label="Try it on stored episodes in the Lab →")
     if name:
         st.caption(escape(described(saved[name])))
 
@@ -183,7 +183,7 @@ def _too_small(env: EnvConfig) -> str:
     (width, height), (columns, rows) = env.area, local_grid(env.view)
     if width >= columns and height >= rows:
         return ""
-    return f"World ({width} × {height} cells) smaller than the view ({columns} × {rows}): cells outside it are gray."
+    return f"The world ({width} × {height} cells) is smaller than the view ({columns} × {rows}): the rest is gray."
 
 
 def _show_summary(plan: LaunchPlan, run: Run) -> None:
@@ -210,7 +210,7 @@ def _show_summary(plan: LaunchPlan, run: Run) -> None:
 
 
 def _max_steps(plan: LaunchPlan) -> int:
-    """Of one rollout, by its limits on steps and on decisions."""
+    """Of one rollout."""
     return min(plan.limits.max_steps, plan.limits.max_decisions * plan.max_actions_per_call)
 
 
@@ -239,7 +239,7 @@ def _show_problems(check: _Check) -> None:
 
 
 def _show_if_just_launched(run: Run) -> None:
-    """A reload just after a launch shows the same form: it must not look as if nothing had been launched."""
+    """A reload just after a launch shows the same form, so this says that the run exists."""
     for newest in store().runs.newest(1).rows:
         age = datetime.now(UTC) - newest.created_at
         if newest.config == run.config and age < _JUST_NOW:

@@ -95,7 +95,7 @@ def show_alerts(result: AuditResult, show_span: ShowSpan, key: str) -> None:
         st.text(f"The audit failed: {safe_text(result.problem, _MAX_TEXT_LENGTH)}")
         return
     if not result.alerts:
-        checked = f"{plural(len(EPISODE_RULES), 'rule')} checked; they are listed below."
+        checked = f"Checked: {plural(len(EPISODE_RULES), 'rule')}, listed below."
         st.caption(f"No findings. {escape(one_line(result.why_none, _MAX_TEXT_LENGTH)) or checked}")
     for at, alert in enumerate(result.alerts):
         _show_alert(alert, show_span, f"{key}-{at}")

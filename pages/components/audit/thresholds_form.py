@@ -12,19 +12,18 @@ from core.params import kind_of
 from pages.components.browser.url import write_to_url
 from pages.components.links.values import link_text, reader_of
 from pages.components.shared.form_state import FormState, param_name
-from pages.components.shared.param_field import param_field
+from pages.components.shared.param_field import param_fields
 from pages.components.text.escape import escape, one_line
 
 _FORM: Final = FormState("audit_")
 _FIELDS: Final = fields(AuditThresholds)
-_COLUMNS: Final = 3
 _STARTED: Final = "started"
 _PROBLEMS: Final = "link_problems"
 _MAX_VALUE_LENGTH: Final = 60
 
 
 def thresholds() -> AuditThresholds:
-    """The values of this session, which start with those of the link."""
+    """The values of this session, initially those of the link."""
     if not _FORM.get(_STARTED):
         _FORM.put(_STARTED, True)
         _FORM.put(_PROBLEMS, (_fill_from_link(), _current()))
@@ -36,7 +35,7 @@ def _current() -> AuditThresholds:
 
 
 def show_thresholds(page: str) -> None:
-    """Draws the form, collapsed at first, and keeps its values in the URL. page: its URL path."""
+    """Draws the form, initially collapsed, and writes its values to the URL. page: its URL path."""
     current = thresholds()
     values = {spec.name: getattr(current, spec.name) for spec in _FIELDS}
     query = {spec.name: None if values[spec.name] == spec.default else link_text(values[spec.name]) for spec in _FIELDS}
@@ -44,16 +43,13 @@ def show_thresholds(page: str) -> None:
     problems, as_filled = _FORM.get(_PROBLEMS, ((), current))
     if problems and current == as_filled:
         st.warning(escape(" ".join(problems)))
-    # Its open state is kept in the session: elements above it change with each threshold.
+    # Its open state is part of the session: elements above it change with each threshold.
     with st.expander("Rules and thresholds", key="audit_rules", on_change="rerun"):
         for rule in RULES.values():
             st.markdown(f"**{rule.name}**")
             st.caption(rule.description)
             own = [spec for spec in _FIELDS if spec.name in rule.thresholds]
-            for row in (own[at : at + _COLUMNS] for at in range(0, len(own), _COLUMNS)):
-                for column, spec in zip(st.columns(_COLUMNS), row, strict=False):
-                    with column:
-                        param_field(_FORM, "audit", spec)
+            param_fields(_FORM, "audit", own, in_a_row=3)
         st.button("Reset to defaults", key="audit_defaults", on_click=_reset, disabled=not changed)
     write_to_url(page, "thresholds", query)
     if changed:
@@ -65,7 +61,7 @@ def _name(field: str) -> str:
 
 
 def _fill_from_link() -> list[str]:
-    """Fills the form from the URL. Returns a sentence for each invalid value, whose field keeps its default."""
+    """Fills the form from the URL. Returns a message for each invalid value or unknown threshold."""
     problems: list[str] = []
     for spec in _FIELDS:
         text = st.query_params.get(spec.name)
@@ -76,6 +72,13 @@ def _fill_from_link() -> list[str]:
         except ValueError as error:
             given = f'The link\'s "{spec.name}" is "{one_line(text, _MAX_VALUE_LENGTH)}"'
             problems.append(f"{given}: {error} “{spec.metadata['label']}” keeps its default.")
+    known = {spec.name for spec in _FIELDS}
+    prefixes = {name.split("_")[0] for name in known}  # other parameters of these pages begin otherwise
+    problems += [
+        f'Unknown threshold in the link: "{one_line(name, _MAX_VALUE_LENGTH)}".'
+        for name in st.query_params
+        if name not in known and name.split("_")[0] in prefixes and "_" in name
+    ]
     return problems
 
 

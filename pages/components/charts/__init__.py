@@ -19,13 +19,12 @@ __all__ = ["COLOURS", "CONFIG", "Download", "Theme", "placeholders", "show", "th
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "doubleClick": "reset"}
 """Plotly configuration of every chart: no tool bar."""
 
-
 _placeholders: ContextVar[bool] = ContextVar("placeholders", default=False)
 
 
 @contextmanager
 def placeholders() -> Iterator[None]:
-    """Charts shown in this context are empty placeholders: for a first run of the page, which another run follows."""
+    """Charts in this context are empty placeholders: for a first run of the page, which another one follows."""
     token = _placeholders.set(True)
     try:
         yield
@@ -45,7 +44,7 @@ def show(
 
     seeks: the unit of its horizontal axis, if a click should move the player there. The player listens in the browser
     for clicks on charts inside a container with such a key, which needs no round trip and leaves no selection behind.
-    Where one place on the chart covers several decisions, `figure.with_click_targets` chooses one.
+    Where one place on the chart covers several decisions, `figure.with_click_targets` selects one.
     download: the picture and data offered while the pointer is on the chart.
     """
     config = CONFIG if download is None else CONFIG | download.config
@@ -56,6 +55,3 @@ def show(
                 st.container(height=int(layout.height), border=False)
             else:
                 st.plotly_chart(figure, key=key, config=config, theme="streamlit", alt=safe_text(alt, MAX_LINE_LENGTH))
-
-
-# ------------------------------------------------------------------------------------------------------- parts

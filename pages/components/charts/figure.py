@@ -23,7 +23,6 @@ class Colour:
     dark: str
 
     def on(self, theme: Theme) -> str:
-        """The colour on that ground."""
         return self.dark if theme == "dark" else self.light
 
 
@@ -123,19 +122,21 @@ def with_click_targets(figure: go.Figure, decisions: dict[str, Sequence[Sequence
     return figure.update_layout(meta={"decisions": decisions})
 
 
-def columns(xs: Sequence[float], ys: Sequence[float], width: float, colour: str) -> dict[str, Any]:
-    """Columns from zero to each value; if there are many, one filled line, which a browser draws ten times as fast.
-    They have no hover text: see `hover_line`."""
+def columns(
+    xs: Sequence[float], ys: Sequence[float], width: float, colour: str, *, stacked: bool = False
+) -> dict[str, Any]:
+    """Columns from zero, or on those drawn before; if there are many, one filled line, which a browser draws ten times
+    as fast. They have no hover text: see `hover_line`."""
     common: dict[str, Any] = {"x": xs, "y": ys, "hoverinfo": "skip"}
     if len(xs) <= _MAX_BARS:
         return common | {"type": "bar", "width": width * 0.82, "marker": {"color": colour, "line": {"width": 0}}}
+    fill = {"stackgroup": "columns"} if stacked else {"fill": "tozeroy"}
     edge = {"width": 0, "shape": "hvh", "color": colour}
-    return common | {"type": "scatter", "mode": "lines", "fill": "tozeroy", "fillcolor": colour, "line": edge}
+    return common | fill | {"type": "scatter", "mode": "lines", "fillcolor": colour, "line": edge}
 
 
-def hover_line(xs: Sequence[float], ys: Sequence[float], says: Sequence[str]) -> dict[str, Any]:
-    """An invisible line that carries the hover text of each x, wherever the mouse is above or below; for figures with
-    hover mode `x`."""
+def hover_line(xs: Sequence[float], ys: Sequence[float], hovers: Sequence[str]) -> dict[str, Any]:
+    """An invisible line with the hover text of each x, at any height of the mouse; for figures with hover mode `x`."""
     return {
         "type": "scatter",
         "x": xs,
@@ -143,7 +144,7 @@ def hover_line(xs: Sequence[float], ys: Sequence[float], says: Sequence[str]) ->
         "mode": "lines",
         "line": {"width": 0},
         "showlegend": False,
-        "hovertext": says,
+        "hovertext": hovers,
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
 

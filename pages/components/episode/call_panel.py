@@ -60,7 +60,7 @@ def _warning_of(decision: Decision) -> str:
 
 
 def _show_replacement(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) -> None:
-    """The action that the policy took instead of an invalid call; the model did not send it."""
+    """The action that the policy took in place of an invalid call; the model did not send it."""
     st.caption("Replacement action")
     _show_actions(call, executed, cursor)
     st.text(INSTEAD)
@@ -98,13 +98,13 @@ def _show_actions(call: ToolCall, executed: tuple[Step, ...], cursor: Cursor) ->
             st.badge(
                 f"{mark} {_known(step.action)}{paid}",
                 color=colour,
-                help=f"Step {step.index + 1:,}, {when}. Crafter paid {signed(step.env_reward)}.",
+                help=f"Step {step.index + 1:,}, {when}. Environment reward: {signed(step.env_reward)}",
             )
         for action in call.actions[len(executed) :]:
             st.badge(
                 f"✕ {_known(action)}",
                 color="orange",
-                help="Valid, but not executed: the episode ended or a limit was reached first.",
+                help="Valid, but not executed: the episode ended or a limit was reached first",
             )
     if len(call.actions) > len(executed):
         rest = safe_text(", ".join(call.actions[len(executed) :]), 500)

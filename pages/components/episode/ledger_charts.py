@@ -141,7 +141,7 @@ def heat_map(
             "tickfont": {"size": 11, "color": COLOURS["text"].on(theme)},
         },
         yaxis2=_env_axis([0, _ENV_PX / inner], env_rewards, bins),
-        shapes=[_here(bins, current, theme)],
+        shapes=[_current_outline(bins, current, theme)],
         annotations=[pointer(bins.middles[current // bins.size], COLOURS["ink"].on(theme)) | {"yref": "paper"}],
         margin={"l": 4, "r": 12, "t": _ABOVE_PX, "b": 4},
         showlegend=False,
@@ -211,7 +211,7 @@ def env_bars(env_rewards: Floats, bins: Binned, theme: Theme) -> dict[str, Any]:
         "yaxis": "y2",
         "width": bins.size,
         "marker": {"color": COLOURS["env"].on(theme), "line": {"width": 0}},
-        "hovertext": [f"{bins.words(at)}: Crafter paid {signed(paid)}" for at, paid in enumerate(sums.tolist())],
+        "hovertext": [f"{bins.words(at)}: environment reward {signed(paid)}" for at, paid in enumerate(sums.tolist())],
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
 
@@ -293,7 +293,7 @@ def _curve(rewards: Floats, label: str, colour: str, dash: str = "solid") -> dic
 
 
 def _line(totals: Floats, label: str, colour: str, hover: str, dash: str = "solid") -> dict[str, Any]:
-    """A step line; only the decisions where it changes are sent to the browser."""
+    """A step line with points only where it changes."""
     moved = np.flatnonzero(np.diff(totals, prepend=0.0))
     kept = np.unique(np.concatenate([[0], moved, [len(totals) - 1]])) if len(totals) else moved
     return {
@@ -321,8 +321,8 @@ def _env_axis(domain: list[float], env_rewards: Floats, bins: Binned) -> dict[st
     }
 
 
-def _here(bins: Binned, current: int, theme: Theme) -> dict[str, Any]:
-    """Outlines the group of the current decision in both panels."""
+def _current_outline(bins: Binned, current: int, theme: Theme) -> dict[str, Any]:
+    """Around the group of the current decision, in both panels."""
     start = current // bins.size * bins.size - 0.5
     return {
         "type": "rect",

@@ -21,7 +21,7 @@ from pages.components.episode.ledger_table import Cell, Column, Row, ledger_tabl
 from pages.components.player.episode_data import EpisodeData
 from pages.components.player.position import go_to_decision
 from pages.components.text.escape import one_line, safe_text
-from pages.components.text.format import exact, short_id, signed, words
+from pages.components.text.format import exact, number, short_id, signed, words
 from pages.components.text.sentences import paid_sentence
 
 VIEWS = ("Table", "Heat map", "Curves")
@@ -131,7 +131,7 @@ def table_of(
 def decisions_around(ledger: Ledger, current: int, rows: int = ROWS, besides: Sequence[int] = ()) -> list[int]:
     """Indexes of at most `rows` decisions, in order: the current one and the nearest that earned a reward.
 
-    besides: decisions to list although their components are all 0.
+    besides: decisions to list even if their components are all 0.
     """
     listed = np.union1d(ledger.earning, np.array(besides, np.int64))
     others = listed[listed != current]
@@ -180,7 +180,7 @@ def _show_controls() -> tuple[str, float]:
             persist_state="session",
         )
         st.space("stretch")
-        st.caption("Discount γ", width="content", help="Discount of the return-to-go; one decision counts as one step.")
+        st.caption("Discount γ", width="content", help="Discount of the return-to-go, per decision")
         gamma = st.number_input(
             "Discount γ",
             min_value=0.0,
@@ -199,7 +199,7 @@ def _show_controls() -> tuple[str, float]:
 
 def _show_check(mismatch: Mismatch | None, decisions: int, go: Callable[[int], None]) -> None:
     if mismatch is None:
-        where = "the one decision" if decisions == 1 else f"all {decisions:,} decisions"
+        where = "the only decision" if decisions == 1 else f"all {number(decisions)} decisions"
         st.caption(f"Components add up to the logged reward in {where}")
         return
     at = mismatch.decision
@@ -218,7 +218,7 @@ def _table_note(ledger: Ledger, rows: tuple[Row, ...], columns: tuple[Column, ..
     which = "all shown" if listed == len(paying) else f"the {listed} around decision {current:,} are shown"
     parts = [f"{len(paying):,} of {plural(len(ledger), 'decision')} earned a reward; {which}"]
     if hidden := len(ledger.columns) - len(columns):
-        parts.append(f"{plural(hidden, 'component')} with no reward here {'is' if hidden == 1 else 'are'} hidden")
+        parts.append(f"Hidden: {plural(hidden, 'component')} with no reward here")
     if np.any(ledger.lambdas != 1.0):
         parts.append("All amounts include λ")
     return ". ".join(parts)

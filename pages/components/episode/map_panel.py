@@ -18,8 +18,8 @@ from pages.components import charts
 from pages.components.charts.figure import Theme, styled
 from pages.components.player.episode_data import EpisodeData
 
-_WIDEST_PX = 640
-_FINEST_CELL_PX = 10
+_MAX_PX = 640
+_MAX_CELL_PX = 10
 
 
 def show_map(spec: EpisodeSpec, data: EpisodeData, frame: int, key: str) -> None:
@@ -30,8 +30,8 @@ def show_map(spec: EpisodeSpec, data: EpisodeData, frame: int, key: str) -> None
     reached = min(frame, len(data.positions) - 1)
     figure = world_map(picture, spec.env.area, data.positions, reached, charts.theme())
     st.caption(
-        f"The world as it was after reset, not at step {reached:,}. Yellow: path so far. White: path ahead. "
-        "White ring: start. Red dot: position at this step."
+        f"The world after reset, not at step {reached:,}. Yellow: path so far. White: path ahead. White ring: start. "
+        "Red dot: position at this step."
     )
     charts.show(figure, key=f"map-{key}", alt="The world after reset from above with the path walked")
 
@@ -41,7 +41,7 @@ def _world_picture(seed: int, world_episode: int, env: EnvConfig, engine_version
     """The world after reset as a data URL. engine_version: part of the cache key, as its worlds may differ."""
     world = CrafterEnv.from_config(env, observe=False)
     world.reset(seed=seed, options={"episode": world_episode})
-    cell = max(1, min(_FINEST_CELL_PX, _WIDEST_PX // max(env.area)))
+    cell = max(1, min(_MAX_CELL_PX, _MAX_PX // max(env.area)))
     png = io.BytesIO()
     Image.fromarray(world.world_image(cell)).save(png, "PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()

@@ -23,9 +23,8 @@ from pages.components.text.format import amount, short_id, signed, stop_reason_t
 
 _READINGS = {Reading.ADDED: "added to the env reward", Reading.INSTEAD: "used instead of it"}
 _SOURCES = (
-    "F = scale × (γ φ(after) − φ(before)) for some φ is the only shaping that leaves the best policies as they are in "
-    "every world (Ng, Harada, Russell 1999), with φ = 0 after an episode's end (Grzes 2017). A decision counts as one "
-    "step."
+    "F = scale × (γ φ(after) − φ(before)) for some φ is the only shaping that keeps the best policies in every world "
+    "(Ng, Harada, Russell 1999), with φ = 0 after an episode's end (Grzes 2017). A decision counts as one step."
 )
 _KEYS = ("potential", "potential_gamma", "potential_scale", "reading")
 _CHOSEN_FOR = "potential_chosen_for"  # the configuration that the controls were last set for
@@ -81,7 +80,7 @@ def second_largest(found: PotentialCheck) -> int | None:
 def fit_sentence(found: PotentialCheck) -> str:
     best = found.best_scale
     if best is None:
-        return "The potential never changed here, so no scale fits best."
+        return "Best-fitting scale: none, as the potential never changed."
     scale = f"{best:.4g}".replace("-", "−")
     return f"Best-fitting scale: {scale}, which explains {found.explained:.0%} of the shaping."
 

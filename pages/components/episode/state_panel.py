@@ -43,7 +43,7 @@ _STYLE = """
 
 
 def show_state(facts: StateFacts, before: StateFacts, decision: int, unlocks: Mapping[str, int], frame: int) -> None:
-    """before: facts at the start of that decision, to show changes. unlocks: achievement -> index of its step."""
+    """before: facts at the start of the decision, to show changes. unlocks: achievement -> index of its step."""
     got = sum(step < frame for step in unlocks.values())
     items = [item for item in ITEMS if item not in VITALS]
     st.html(
@@ -60,7 +60,7 @@ def show_state(facts: StateFacts, before: StateFacts, decision: int, unlocks: Ma
         + "</div>"
     )
     if facts.position is not None:
-        st.caption(f"Position: column {facts.position[0]}, row {facts.position[1]} (counted from 0, top left).")
+        st.caption(f"Position: column {facts.position[0]}, row {facts.position[1]} (from 0 at the top left)")
 
 
 def _compared(decision: int, frame: int) -> str:

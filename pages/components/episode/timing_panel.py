@@ -11,20 +11,29 @@ import streamlit as st
 from core.store import DecisionSummary
 from pages.components import charts
 from pages.components.charts.download import Cell, Download, file_name
-from pages.components.charts.figure import COLOURS, Theme, band, pointer, styled, with_click_targets
+from pages.components.charts.figure import (
+    COLOURS,
+    Theme,
+    band,
+    columns,
+    hover_line,
+    pointer,
+    styled,
+    with_click_targets,
+)
+from pages.components.episode.ledger_charts import Binned
 from pages.components.player.episode_data import EpisodeData
 from pages.components.text.format import ms, short_id
 from pages.components.text.sentences import timing_parts, timing_sentence, total_ms
 
 _MAX_COLUMNS = 240
-_MAX_BARS = 60  # an area is drawn instead of more
 _MEANINGS = (
-    "Inference: waiting for the policy's answer. Environment: all steps of the decision. Overhead: the rest until it "
-    "was ready to be stored. Storing: its transaction (known once the next decision is written)."
+    "Inference: waiting for the policy's answer. Environment: all steps of the decision. Overhead: the rest until the "
+    "decision can be stored. Storing: its transaction (known once the next decision is written)."
 )
 _MODEL_MEANINGS = (
-    "For a model, inference has two parts of its own. Waiting: pauses between HTTP attempts. Parsing: reading the "
-    "answers. The rest is building the prompt and the requests themselves."
+    "For a model, inference has two separate parts. Waiting: pauses between HTTP attempts. Parsing: reading the "
+    "answers. The rest is building the prompt and the requests."
 )
 _NOT_RECORDED = "n/a: not recorded, included in inference."
 
@@ -97,47 +106,39 @@ def timing_strip(decisions: Sequence[DecisionSummary], current: int, theme: Them
     With several decisions per column, it shows the slowest of them, or the current one.
     """
     of_model = any(decision.model_calls for decision in decisions)
-    size = -(-len(decisions) // _MAX_COLUMNS)
-    groups = [decisions[start : start + size] for start in range(0, len(decisions), size)]
-    shown = [decisions[current] if current // size == at else max(g, key=total_ms) for at, g in enumerate(groups)]
-    middles = [at * size + (size - 1) / 2 for at in range(len(groups))]
-    split = [timing_parts(decision, of_model) for decision in shown]
-    parts = [
-        _strip_part(
-            middles, [round(of_one[part][1] or 0.0, 3) for of_one in split], size, name, COLOURS[name].on(theme)
+    bins = Binned.of(len(decisions), _MAX_COLUMNS)
+    groups = [decisions[start : start + bins.size] for start in bins.starts.tolist()]
+    here = current // bins.size
+    shown = [decisions[current] if at == here else max(group, key=total_ms) for at, group in enumerate(groups)]
+    parts = [dict(timing_parts(decision, of_model)) for decision in shown]
+    traces = [
+        columns(
+            bins.middles,
+            [round(of_one[name] or 0.0, 3) for of_one in parts],
+            bins.size,
+            COLOURS[name].on(theme),
+            stacked=True,
         )
-        for part, (name, _) in enumerate(split[0])
+        | {"name": name}
+        for name in parts[0]
     ]
-    # An invisible line along the tops shows one tooltip with all parts, wherever the mouse is on a column.
-    hover_line: dict[str, Any] = {
-        "type": "scatter",
-        "x": middles,
-        "y": [round(total_ms(decision), 3) for decision in shown],
-        "mode": "lines",
-        "line": {"width": 0},
-        "hovertext": [_timing_hover(decision) for decision in shown],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-    }
-    here = middles[current // size]
+    tops = [round(total_ms(decision), 3) for decision in shown]
+    middle, ink = bins.middles[here], COLOURS["ink"].on(theme)
     figure = styled(
-        [*parts, hover_line],
+        [*traces, hover_line(bins.middles, tops, [_timing_hover(decision) for decision in shown])],
         theme,
         height=220,
-        x={
-            "title": {"text": "decision (click to go there)"},
-            "range": [-0.5, len(groups) * size - 0.5],
-            "showgrid": False,
-        },
+        x={"title": {"text": "decision (click to go there)"}, "range": bins.axis, "showgrid": False},
         y={"title": {"text": "milliseconds"}, "rangemode": "tozero"},
         barmode="stack",
         bargap=0,
         showlegend=False,
         hovermode="x",
         margin={"l": 4, "r": 12, "t": 18, "b": 4},
-        shapes=[band(here - size / 2, here + size / 2, COLOURS["ink"].on(theme))],
-        annotations=[pointer(here, COLOURS["ink"].on(theme))],
+        shapes=[band(middle - bins.size / 2, middle + bins.size / 2, ink)],
+        annotations=[pointer(middle, ink)],
     )
-    return with_click_targets(figure, {"xy": [[decision.index for decision in shown]]}), size
+    return with_click_targets(figure, {"xy": [[decision.index for decision in shown]]}), bins.size
 
 
 def _timing_hover(decision: DecisionSummary) -> str:
@@ -147,12 +148,3 @@ def _timing_hover(decision: DecisionSummary) -> str:
 
 def _share(value: float | None, whole: float) -> str:
     return f" ({(value or 0.0) / whole:.0%})" if whole else ""
-
-
-def _strip_part(xs: list[float], ys: list[float], width: int, name: str, colour: str) -> dict[str, Any]:
-    """One part of all decisions: bars if there are few; else an area, which a browser draws ten times as fast."""
-    common: dict[str, Any] = {"x": xs, "y": ys, "name": name, "hoverinfo": "skip"}
-    if len(xs) <= _MAX_BARS:
-        return common | {"type": "bar", "width": width * 0.82, "marker": {"color": colour, "line": {"width": 0}}}
-    edge = {"width": 0, "shape": "hvh", "color": colour}
-    return common | {"type": "scatter", "mode": "lines", "stackgroup": "time", "fillcolor": colour, "line": edge}

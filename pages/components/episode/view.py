@@ -32,7 +32,7 @@ from pages.components.text.sentences import steps_phrase
 
 _MAX_LABEL_LENGTH = 40
 
-# The player draws at whole multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
+# The player draws at multiples of 144 pixels; a column of that width leaves no dark bars beside the frame.
 _STYLE = """
 <style>
 .st-key-decision-selector [data-testid="stNumberInputClearButton"] { display: none; } /* one is always selected */
@@ -124,13 +124,13 @@ def _show_selector(episode_id: str, data: EpisodeData, decision: DecisionSummary
 
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision-selector"):
         st.markdown("**Decision**", width="content")
-        # A form: while the player runs, the browser may report a number that is no longer shown. Only a submitted one
-        # counts.
+        # A form: while the player runs, the browser may report a number that is no longer shown, so only a submitted
+        # one counts.
         with (
             st.form(f"go-to-decision-{episode_id}", border=False, width="content"),
             st.container(horizontal=True, gap="xsmall", width="content"),
         ):
-            # No min and max: the browser would keep a number outside them in the field, red and unexplained.
+            # No min and max: the browser would show a number outside them in red, without an explanation.
             st.number_input("Decision", value=None, step=1, key=key, label_visibility="collapsed", width=112)
             st.form_submit_button("Go", on_click=go_to_typed, key=f"go-{episode_id}")
         typed, *where = st.session_state.get(f"no-{key}", (None,))

@@ -19,9 +19,9 @@ from pages.components.text.model_text import left_out_text, usd
 
 _MIN_STEPS = 20  # in a shorter episode, generating the world takes most of the time
 _BASIS = (
-    "Calls are episodes times decisions. Tokens are a quarter of the characters of the system prompt, the tool, a "
-    f"typical observation and the decisions remembered, plus {ANSWER_TOKENS} for an answer; a model that thinks writes "
-    "more. Lower prices for cached tokens are not considered."
+    "Calls: episodes times decisions. Tokens: a quarter of the characters of the system prompt, the tool, a typical "
+    f"observation and the remembered decisions, plus {ANSWER_TOKENS} per answer; a reasoning model writes more. Lower "
+    "prices for cached tokens are not considered."
 )
 
 
@@ -61,10 +61,10 @@ def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> 
         note = "No price is known for this model at this server, so the cost is unknown."
         if plan.budget.max_cost_usd is not None:
             note += " A budget in dollars has no effect here; limit calls or tokens instead."
-        basis = f"The price table is {PRICE_VERSION}. {_BASIS}"
+        basis = f"{_BASIS} Price table: {PRICE_VERSION}."
     else:
         note = "A rough estimate, if every episode uses all its decisions."
-        basis = f"{_BASIS} Prices are those of {PRICE_VERSION}."
+        basis = f"{_BASIS} Price table: {PRICE_VERSION}."
     if share_of_budget(plan.budget, estimated) < 1:
         note += (
             f" The budget ends the run early; without it there would be {number(estimated.calls)} calls. Calls in "

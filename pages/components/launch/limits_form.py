@@ -9,8 +9,8 @@ from pages.components.launch.state import PREFIX, keep
 
 _ON_DONE_LABELS = {OnDone.TERMINATE: "Stop", OnDone.RESET: "Continue in the seed's next world"}
 _ON_DONE_CAPTIONS = [
-    "One episode per world played.",
-    "Each further world is an episode of its own with a new shaping state. Limits count over all of them.",
+    "One episode per rollout.",
+    "Each further world is another episode with a new shaping state. Limits count over all of them.",
 ]
 
 
@@ -18,16 +18,16 @@ def limits_form() -> tuple[Limits, OnDone]:
     """Values as entered, not checked."""
     st.caption("The first limit reached ends the episode. Everything before it is stored.")
     row = st.columns(3)
-    max_steps = row[0].number_input("Steps", key=f"{PREFIX}max_steps", step=100, persist_state="session")
+    max_steps = row[0].number_input("Max steps", key=f"{PREFIX}max_steps", step=100, persist_state="session")
     max_decisions = row[1].number_input(
-        "Decisions",
+        "Max decisions",
         key=f"{PREFIX}max_decisions",
         step=100,
         persist_state="session",
         help="One policy call is one decision.",
     )
     max_seconds = row[2].number_input(
-        "Seconds", key=f"{PREFIX}max_seconds", step=60.0, format="%.0f", persist_state="session"
+        "Max seconds", key=f"{PREFIX}max_seconds", step=60.0, format="%.0f", persist_state="session"
     )
     on_done = st.radio(
         "When a world ends before the limits are reached",
@@ -39,11 +39,11 @@ def limits_form() -> tuple[Limits, OnDone]:
     )
     with st.expander("Advanced"):
         max_ops = st.number_input(
-            "Operations",
+            "Max operations",
             key=keep("max_ops", Limits().max_ops),
             step=1000,
             persist_state="session",
-            help="A policy call is one operation; the environment's turn after it is another.",
+            help="A policy call is one operation, the environment's turn after it another.",
         )
     limits = Limits(int(max_steps), int(max_decisions), int(max_ops), float(max_seconds))
     return limits, OnDone(on_done)
@@ -61,6 +61,6 @@ def world_form() -> EnvConfig:
         key=keep("length", default.length),
         step=1000,
         persist_state="session",
-        help="The world itself ends after this many steps (truncated).",
+        help="The world ends after this many steps (truncated).",
     )
     return EnvConfig(area=(int(width), int(height)), length=int(length))

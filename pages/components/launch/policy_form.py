@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import Field, dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields
 
 import streamlit as st
 
-from core.policies import POLICIES, PolicyKind
+from core.policies import POLICIES
 from core.types import Budget, PolicySpec
 from pages.components.launch.model_form import budget_form, missing_settings, model_settings
 from pages.components.launch.state import LAUNCH, PREFIX, keep
-from pages.components.shared.param_field import param_field
-
-_IN_A_ROW = 2
+from pages.components.shared.param_field import param_fields
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
     """Values as entered, not checked.
 
-    max_actions: per call. budget: of the model calls. missing: what has to be entered first; empty if nothing.
+    max_actions: per call. budget: of the model calls. missing: a message about what to enter first, or empty.
     """
 
     spec: PolicySpec
@@ -51,7 +47,8 @@ def policy_settings(name: str) -> PolicyChoice:
     own = fields(kind.params)
     if own:
         st.markdown(f"**{kind.label} settings**")
-    params = {spec.name: value for row in _rows(own) for spec, value in _row(kind, row)}
+    about = f"A setting of the {kind.label.lower()} policy itself."
+    params = param_fields(LAUNCH, name, own, in_a_row=2, about=about)
     return PolicyChoice(PolicySpec(name, params), _max_actions())
 
 
@@ -63,17 +60,6 @@ def _max_actions() -> int:
         min_value=1,
         key=keep("max_actions", 5),
         persist_state="session",
-        help="Further actions of a call are not executed, but recorded as dropped. All policies here know the limit.",
+        help="Further actions of a call are recorded as dropped. The policies know this limit.",
     )
     return int(max_actions)
-
-
-def _rows(own: Sequence[Field[Any]]) -> list[Sequence[Field[Any]]]:
-    return [own[at : at + _IN_A_ROW] for at in range(0, len(own), _IN_A_ROW)]
-
-
-def _row(kind: PolicyKind, specs: Sequence[Field[Any]]) -> Iterator[tuple[Field[Any], Any]]:
-    for column, spec in zip(st.columns(_IN_A_ROW), specs, strict=False):
-        with column:
-            about = f"A setting of the {kind.label.lower()} policy itself."
-            yield spec, param_field(LAUNCH, kind.name, spec, about=about)

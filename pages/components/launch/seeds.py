@@ -90,7 +90,7 @@ class _PendingCard:
 
 
 def _picked_line() -> None:
-    """Typed seeds and ticked worlds are one selection."""
+    """Typed seeds and ticked worlds are the same selection."""
     picked = chosen_seeds()
     shown = frozenset(_shown_seeds())
     elsewhere = [seed for seed in picked if seed not in shown]
@@ -108,7 +108,7 @@ def _picked_line() -> None:
 
 
 def seed_gallery(env: EnvConfig) -> Callable[[], None]:
-    """Draws the gallery and returns a function that generates the missing worlds: call it when the page is drawn.
+    """Draws the gallery and returns a function that generates the missing worlds: call it after the rest of the page.
 
     Not in a polling fragment: a poll still running when the user leaves would draw on the next page. A click interrupts
     it after the current world; finished worlds are stored.

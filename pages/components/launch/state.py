@@ -65,7 +65,6 @@ class LinkField:
     named: str = ""
     """Another name in links: Streamlit removes URL parameters named like a filter of the Traces page when coming from
     there. The field's own name is read too."""
-    called: str = ""  # another name in messages
     policy: str = ""  # in the link for this policy only
 
 
@@ -83,7 +82,6 @@ def _own_fields(params: type[Any], owner: str, name: str, *, policy: str = "") -
             spec.default,
             reader_of(kind_of(spec)),
             named=f"{name}.{spec.name}",
-            called=f"{name}.{spec.name}",
             policy=policy,
         )
         for spec in fields(params)
@@ -114,7 +112,7 @@ LINK_FIELDS: dict[str, LinkField] = {
     "budget_calls": LinkField(None, _COUNT, policy="llm"),
     "budget_tokens": LinkField(None, _COUNT, policy="llm"),
     "budget_usd": LinkField(None, reader_of(Number(0.0001, MOST)), policy="llm"),
-    _PROFILE: LinkField("", _profile, named="profile", called="profile", policy="llm"),
+    _PROFILE: LinkField("", _profile, named="profile", policy="llm"),
     **{
         name: field
         for kind in POLICIES.values()
@@ -246,7 +244,7 @@ def keep(name: str, default: Any) -> str:
 
 
 def show_link(reward: RewardConfig, policy: PolicySpec) -> None:
-    """Puts the form into the URL. reward, policy: as entered, valid or not."""
+    """Writes the form to the URL. reward, policy: as entered, valid or not."""
     write_form_to_url("launch", _form_link(reward, policy))
 
 
@@ -290,14 +288,14 @@ def _from_link(name: str, field: LinkField, problems: list[str]) -> Any:
         return field.read(text)
     except ValueError as error:
         instead = "Left empty." if default in ("", None) else f"Set to {default}."
-        problems.append(f'The link\'s "{field.called or name}" is "{one_line(text, _MAX_ECHOED)}": {error} {instead}')
+        problems.append(f'The link\'s "{field.named or name}" is "{one_line(text, _MAX_ECHOED)}": {error} {instead}')
         return default
 
 
 def link_problems(reward: RewardConfig, policy: PolicySpec) -> list[str]:
-    """Messages on invalid or missing values of the link, until the form is changed. reward, policy: as entered.
+    """Messages about invalid or missing values of the link, until the form is changed. reward, policy: as entered.
 
-    They must outlast reruns without a change: the page reruns by itself when worlds were generated.
+    They must survive reruns without a change: the page reruns by itself when worlds were generated.
     """
     problems = st.session_state.get(_PROBLEMS, ())
     if (missing := st.session_state.pop(_MISSING, None)) is not None:
@@ -311,15 +309,15 @@ def link_problems(reward: RewardConfig, policy: PolicySpec) -> list[str]:
 
 
 def _missing_from_link(names: list[str], policy: PolicySpec) -> Iterator[str]:
-    """names: what the link leaves out; a text that this session still has is not missing."""
-    missing = [field.called or name for name, field in _ALL_FIELDS.items() if name in names]
-    missing += [_REWARDS] if _REWARDS in names else []
+    """names: what the link leaves out. A text that this session still has is not missing."""
+    missing = [f"“{field.named or name}”" for name, field in _ALL_FIELDS.items() if name in names]
+    missing += ["reward configuration"] if _REWARDS in names else []
     for name, spec in _TEXTS.items():
         is_its_own = name == f"{policy.name}.{spec.name}"
         if name in names and is_its_own and policy.params.get(spec.name, spec.default) == spec.default:
             missing.append(f"“{spec.metadata['label']}”")
     if missing:
         yield (
-            f"This link does not include the {join(missing)}: links hold no texts of a policy and nothing too long "
-            "for a URL. Enter them to launch; until then the form has the defaults."
+            f"This link does not include the {join(missing)}: links hold neither texts of a policy nor values too long "
+            "for a URL. The form shows the defaults instead."
         )

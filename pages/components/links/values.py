@@ -12,7 +12,7 @@ from core.errors import did_you_mean
 from core.params import Integer, Kind, OneOf, Text
 
 MOST: Final = 1_000_000_000
-"""The largest integer that a browser's numbers hold exactly is 2**53."""
+"""Far below 2**53, up to which a browser's numbers are exact."""
 
 _MAX_CHARACTERS = 6_000  # characters of one value in a URL; servers accept about 8,000 for a whole URL
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
@@ -23,7 +23,7 @@ def one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in names:
-            raise ValueError(f"there is none of that name{did_you_mean(text, names) or '.'}")
+            raise ValueError(f"unknown name{did_you_mean(text, names) or '.'}")
         return text
 
     return read

@@ -15,12 +15,11 @@ import pandas as pd
 import streamlit as st
 
 from core.env.rules import ACHIEVEMENTS, ITEMS
-from core.params import Number, kind_of
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
 from pages.components.browser.debounced_rerun import debounced_rerun
 from pages.components.shared.form_state import FormState, param_name
-from pages.components.shared.param_field import param_field
+from pages.components.shared.param_field import param_fields
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import exact, words
 
@@ -34,7 +33,7 @@ _MAX_NAME_LENGTH = 40
 _MAX_NAMED = 6
 _NARROW_PX, _NARROW_HEADED_PX = 66, 72
 
-_DIGITS = "Type plain digits, such as 100000: a cell reads 1e5 as 15."
+_DIGITS = "Type plain digits, such as 100000: cells read 1e5 as 15."
 
 _ACHIEVEMENT_COLUMNS = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width="medium"),
@@ -82,8 +81,10 @@ def reward_form(form: FormState, *, narrow: bool = False) -> RewardConfig:
     carried = filled_from(form)
     general = _narrow_general if narrow else _wide_general
     config = replace(carried, **general(form), params={})
-    _say_what_is_carried(form, carried)
-    config = replace(config, params=_params_form(form, config.strategy, in_a_row=1 if narrow else 2))
+    _show_hidden_values(form, carried)
+    own = fields(STRATEGIES[config.strategy].params_type)
+    params = param_fields(form, f"strategy_{config.strategy}", own, in_a_row=1 if narrow else 2, fine=True)
+    config = replace(config, params=params)
     return _with_tables(form, config, narrow) if STRATEGIES[config.strategy].uses_tables else config
 
 
@@ -111,7 +112,7 @@ def can_set_weight(strategy: str, kind: str, name: str) -> bool:
 
 
 def cell_label(kind: str) -> str:
-    """The form's name for that cell."""
+    """The form's label of that cell."""
     return _CELLS[kind].label
 
 
@@ -125,7 +126,7 @@ def set_weight(form: FormState, kind: str, name: str, weight: float) -> None:
     form.put(_REVISION, form.get(_REVISION, 0) + 1)
 
 
-# ------------------------------------------------------------------------------------------------------- in general
+# ------------------------------------------------------------------------------------------------------- general
 
 
 def _wide_general(form: FormState) -> dict[str, Any]:
@@ -190,7 +191,7 @@ def _step_beta(form: FormState) -> float:
         format="%g",
         step=0.1,
         persist_state="session",
-        help="Stored with the run and shown beside it. It has no effect on rewards.",
+        help="Stored and shown with the run. It has no effect on rewards.",
     )
 
 
@@ -200,20 +201,7 @@ def _lambda_note(enabled: bool, scale: float | None) -> str:
     if not scale:
         given = "An empty lambda" if scale is None else "Lambda 0"
         return f"{given} counts as 1, so rewards are paid in full. Turn shaping off to pay nothing."
-    return f"Rewards are paid times {exact(scale)}."
-
-
-def _params_form(form: FormState, strategy: str, *, in_a_row: int) -> dict[str, Any]:
-    """A field for each parameter of the strategy."""
-    kind = STRATEGIES[strategy]
-    own = fields(kind.params_type)
-    values: dict[str, Any] = {}
-    for row in (own[at : at + in_a_row] for at in range(0, len(own), in_a_row)):
-        for column, spec in zip(st.columns(in_a_row), row, strict=False):
-            exact = {"format": "%g", "step": 0.01} if isinstance(kind_of(spec), Number) else {}
-            with column:
-                values[spec.name] = param_field(form, f"strategy_{kind.name}", spec, **exact)
-    return values
+    return f"Multiplier: {exact(scale)}"
 
 
 def filled_from(form: FormState) -> RewardConfig:
@@ -221,26 +209,26 @@ def filled_from(form: FormState) -> RewardConfig:
     return form.get(_FILLED_FROM, DEFAULT)
 
 
-def _say_what_is_carried(form: FormState, config: RewardConfig) -> None:
+def _show_hidden_values(form: FormState, config: RewardConfig) -> None:
     """Warn of values that the form does not show."""
     if config.mode != _ACTIVE_MODE:
         st.warning(
             f"The mode “{escape(one_line(config.mode, _MAX_NAME_LENGTH))}” pays nothing. Only the mode "
             f"“{escape(_ACTIVE_MODE)}” pays rewards."
         )
-        st.button("Turn it on", key=form.key("activate"), on_click=_activate, args=(form,))
+        st.button("Turn rewards on", key=form.key("activate"), on_click=_activate, args=(form,))
     foreign = [name for table in _TABLES.values() for name in table.foreign(config)]
     if foreign:
         named = ", ".join(one_line(name, _MAX_NAME_LENGTH) for name in foreign[:_MAX_NAMED])
         more = f" and {len(foreign) - _MAX_NAMED} more" if len(foreign) > _MAX_NAMED else ""
-        st.caption(escape(f"Kept, but this version of Crafter has no such entry: {named}{more}."))
+        st.caption(escape(f"Unknown to this version of Crafter, but kept: {named}{more}."))
 
 
 def _activate(form: FormState) -> None:
     form.put(_FILLED_FROM, replace(filled_from(form), mode=_ACTIVE_MODE))
 
 
-# ------------------------------------------------------------------------------------------------------- its tables
+# ------------------------------------------------------------------------------------------------------- tables
 
 
 def _with_tables(form: FormState, config: RewardConfig, narrow: bool) -> RewardConfig:
@@ -372,7 +360,7 @@ _CELLS = {
 
 
 def _edited(form: FormState, name: str, table: _Table, columns: Mapping[str, Any]) -> pd.DataFrame:
-    """The table as last edited, also after the editor was not drawn for a while."""
+    """The table as last edited, also if the editor was not drawn in between."""
     base_key = form.key(f"{name}_base")
     editor_key = form.key(f"{name}_editor_{form.get(_REVISION, 0)}")
     # The editor applies its edits to its first input, which must not change while it is drawn.

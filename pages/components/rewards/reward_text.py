@@ -1,4 +1,4 @@
-"""Reward configurations in words. Plain text: show it with `st.text`, or escape it."""
+"""Texts about reward configurations. Plain text: show it with `st.text`, or escape it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ from core.rewards import STRATEGIES
 from core.types import RewardConfig
 from pages.components.text.format import exact, words
 from pages.components.text.sentences import lambda_text
+
+# What a table's entry means, the field of the table, and the weight of an entry, which may be a default.
+_TABLES: tuple[tuple[str, str, Callable[[RewardConfig, str], Any]], ...] = (
+    (", unlock weight", "weights", lambda config, name: config.weights.get(name, 1.0)),
+    (", max times paid", "k_limits", lambda config, name: _limit(config.k_limits.get(name, 1))),
+    (
+        ", weight per repeat",
+        "achievement_count_weights",
+        lambda config, name: config.achievement_count_weights.get(name, config.default_achievement_count_weight),
+    ),
+    (
+        ", weight per point gained",
+        "inventory_weights",
+        lambda config, name: config.inventory_weights.get(name, config.default_inventory_weight),
+    ),
+)
+_DEFAULTS = (
+    ("default weight per repeat", "default_achievement_count_weight"),
+    ("default weight per point gained", "default_inventory_weight"),
+)
 
 
 def strategy_label(strategy: str) -> str:
@@ -52,43 +72,12 @@ def _uses_tables(config: RewardConfig) -> bool:
 
 
 def _table_differences(old: RewardConfig, new: RewardConfig) -> Iterator[str]:
-    yield from _changed(
-        ", unlock weight", old.weights, new.weights, lambda config, name: config.weights.get(name, 1.0), old, new
-    )
-    yield from _changed(
-        ", max times paid",
-        old.k_limits,
-        new.k_limits,
-        lambda config, name: _limit(config.k_limits.get(name, 1)),
-        old,
-        new,
-    )
-    yield from _changed(
-        ", weight per repeat",
-        old.achievement_count_weights,
-        new.achievement_count_weights,
-        lambda config, name: config.achievement_count_weights.get(name, config.default_achievement_count_weight),
-        old,
-        new,
-    )
-    yield from _changed(
-        ", weight per point gained",
-        old.inventory_weights,
-        new.inventory_weights,
-        lambda config, name: config.inventory_weights.get(name, config.default_inventory_weight),
-        old,
-        new,
-    )
-    if old.default_achievement_count_weight != new.default_achievement_count_weight:
-        yield (
-            f"default weight per repeat: {exact(old.default_achievement_count_weight)} → "
-            f"{exact(new.default_achievement_count_weight)}"
-        )
-    if old.default_inventory_weight != new.default_inventory_weight:
-        yield (
-            f"default weight per point gained: {exact(old.default_inventory_weight)} → "
-            f"{exact(new.default_inventory_weight)}"
-        )
+    for what, table, value in _TABLES:
+        yield from _changed(what, getattr(old, table), getattr(new, table), value, old, new)
+    for what, field in _DEFAULTS:
+        before, after = getattr(old, field), getattr(new, field)
+        if before != after:
+            yield f"{what}: {exact(before)} → {exact(after)}"
 
 
 def _changed(

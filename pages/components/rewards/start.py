@@ -11,6 +11,7 @@ from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.errors import InvalidReward, StoreCorrupt, StoreError
 from core.rewards import checked, from_document
 from core.store import EpisodeFilter, SavedReward
+from core.text import plural
 from core.types import RewardConfig
 from pages.components.rewards.form import DEFAULT, fill_reward_form
 from pages.components.rewards.reward_text import reward_text
@@ -18,23 +19,23 @@ from pages.components.shared.corrupt_rows import show_corrupt_rewards
 from pages.components.shared.form_state import FormState
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line, safe_text
-from pages.components.text.format import short_id, when
+from pages.components.text.format import run_label, short_id, when
 
 DEFAULTS: Final = "defaults"
 IMPORTED: Final = "imported"
 FROM_LAB: Final = "lab"
 LINKED: Final = "link"
-_FORGOTTEN: Final = "forgotten"
-_NO_OPTIONS: Final = {
+_DELETED: Final = "forgotten"
+_UNLISTED: Final = {
     IMPORTED: "Imported JSON",
     FROM_LAB: "As tried in the Lab",
     LINKED: "The link",
-    _FORGOTTEN: "A configuration that is deleted",
+    _DELETED: "A deleted configuration",
 }
 
 _SAVED, _RUN, _EPISODE = "saved:", "run:", "episode:"
 _FIELD: Final = "start"
-_TROUBLE: Final = "start_trouble"
+_PROBLEM: Final = "start_problem"
 _MAX_NAME_LENGTH = 60
 _MAX_RUNS = 30
 _MAX_SENTENCE_LENGTH = 500
@@ -53,10 +54,10 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
     if current.startswith(_EPISODE):
         options = {current: f"Episode {one_line(short_id(current.removeprefix(_EPISODE)), 8)}"} | options
     elif current not in options:
-        if current not in _NO_OPTIONS:  # deleted since; the form keeps its values
-            current = _FORGOTTEN
+        if current not in _UNLISTED:  # deleted since; the form keeps its values
+            current = _DELETED
             form.put(_FIELD, current)
-        options = {current: _NO_OPTIONS[current]} | options
+        options = {current: _UNLISTED[current]} | options
     chosen = st.selectbox(
         "Start from",
         list(options),
@@ -65,18 +66,18 @@ def start_picker(form: FormState, saved: Mapping[str, SavedReward], *, with_runs
         persist_state="session",
         on_change=_start,
         args=(form,),
-        help="Fills the form. What it was filled from stays as it is.",
+        help="Fills the form; the source does not change.",
     )
-    if trouble := form.get(_TROUBLE):
+    if problem := form.get(_PROBLEM):
         st.error("Cannot start from this configuration.")
-        st.text(safe_text(trouble, _MAX_SENTENCE_LENGTH))
+        st.text(safe_text(problem, _MAX_SENTENCE_LENGTH))
     show_corrupt_rewards(store().rewards.saved().unreadable, form.key("corrupt_rewards"))
     return chosen.removeprefix(_SAVED) if chosen and chosen.startswith(_SAVED) else ""
 
 
 def start_from(form: FormState, config: RewardConfig, origin: str) -> None:
     """Fill the form; call it before it is drawn, or in a callback. origin: such as `IMPORTED` or `saved_as(...)`."""
-    form.put(_TROUBLE, "")
+    form.put(_PROBLEM, "")
     form.put(_FIELD, origin)
     fill_reward_form(form, config)
 
@@ -93,8 +94,8 @@ def start_from_link(form: FormState, config: RewardConfig) -> None:
 
 
 def config_in(text: str) -> RewardConfig:
-    """The checked configuration of a trainer's JSON or of a link. Names that somebody saved here are taken beside
-    Crafter's own, so that what the Lab gives it takes again. Raises InvalidReward."""
+    """The checked configuration of a trainer's JSON or of a link. Names in saved configurations are accepted beside
+    Crafter's own, so that the Lab can import its own exports. Raises InvalidReward."""
     saved = [entry.config for entry in store().rewards.saved().rows]
     achievements, items = [*ACHIEVEMENTS], [*ITEMS]
     for config in saved:
@@ -120,21 +121,21 @@ def start_from_episode(form: FormState, episode_id: str) -> None:
 
 def _runs() -> dict[str, str]:
     return {
-        _RUN + run.id: f"Run: {one_line(run.name, _MAX_NAME_LENGTH) or short_id(run.id)} · {when(run.created_at)}"
+        _RUN + run.id: f"Run: {run_label(run.name, run.id)} · {when(run.created_at)}"
         for run in store().runs.newest(_MAX_RUNS).rows
         if run.n_episodes
     }
 
 
 def _start(form: FormState) -> None:
-    """Fill the form from the choice, or show why that is not possible."""
+    """Fill the form from the choice, or remember why that is not possible."""
     chosen = form.get(_FIELD)
-    form.put(_TROUBLE, "")
+    form.put(_PROBLEM, "")
     try:
         fill_reward_form(form, _config_of(chosen))
     except (StoreError, InvalidReward, KeyError) as error:
         gone = "It was deleted." if isinstance(error, KeyError) else str(error)
-        form.put(_TROUBLE, gone)
+        form.put(_PROBLEM, gone)
 
 
 def _config_of(chosen: str) -> RewardConfig:
@@ -154,5 +155,5 @@ def _config_of(chosen: str) -> RewardConfig:
 
 def described(entry: SavedReward) -> str:
     """One line about a saved configuration."""
-    kept = f" · returns of {entry.n_scored:,} episodes are kept" if entry.n_scored else ""
-    return f"{reward_text(entry.config)} · saved {when(entry.saved_at)}{kept}"
+    stored = f" · returns of {plural(entry.n_scored, 'episode')} stored" if entry.n_scored else ""
+    return f"{reward_text(entry.config)} · saved {when(entry.saved_at)}{stored}"

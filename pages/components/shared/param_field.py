@@ -1,8 +1,8 @@
-"""A widget for one parameter of a policy, a reward strategy or the audit."""
+"""Widgets for the parameters of a policy, a reward strategy or the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field
 from typing import Any
 
@@ -11,7 +11,20 @@ import streamlit as st
 from core.params import Integer, Number, OneOf, Text, kind_of
 from pages.components.shared.form_state import FormState, param_name
 
-_SHORT = 1_000  # characters that fit a line's field
+_MAX_LINE_LENGTH = 1_000  # longer texts get an area
+
+
+def param_fields(
+    form: FormState, owner: str, specs: Sequence[Field[Any]], *, in_a_row: int, about: str = "", fine: bool = False
+) -> dict[str, Any]:
+    """Draw the widgets in rows and return their values by name. See `param_field`. fine: numbers in steps of 0.01."""
+    values: dict[str, Any] = {}
+    for row in (specs[at : at + in_a_row] for at in range(0, len(specs), in_a_row)):
+        for column, spec in zip(st.columns(in_a_row), row, strict=False):
+            steps = {"format": "%g", "step": 0.01} if fine and isinstance(kind_of(spec), Number) else {}
+            with column:
+                values[spec.name] = param_field(form, owner, spec, about=about, **steps)
+    return values
 
 
 def param_field(
@@ -49,5 +62,5 @@ def param_field(
             return st.number_input(label, min_value=float(low), max_value=float(high), **options)
         case OneOf(names):
             return st.selectbox(label, names, format_func=called, **options)
-        case Text(most):
-            return st.text_area(label, **options) if most > _SHORT else st.text_input(label, **options)
+        case Text(max_length):
+            return st.text_area(label, **options) if max_length > _MAX_LINE_LENGTH else st.text_input(label, **options)

@@ -100,7 +100,7 @@ def timing_sentence(decision: DecisionSummary, of_model: bool | None = None) -> 
 
 
 def timing_parts(decision: DecisionSummary, of_model: bool | None = None) -> tuple[tuple[str, float | None], ...]:
-    """The parts of a decision in order, in milliseconds; None where a part is not known.
+    """The parts of a decision in order, in milliseconds; None for unknown parts.
 
     of_model: include waiting and parsing, which only model calls have (None: if the decision called a model). They are
     subtracted from the inference.

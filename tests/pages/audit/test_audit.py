@@ -141,12 +141,15 @@ def test_the_thresholds_form_stays_open_while_it_is_edited(audited: None):
 @pytest.mark.parametrize("page", ["lab", "episode"])
 def test_a_link_sets_thresholds_and_reports_invalid_ones(audited: None, page: str):
     query = {"view": "Audit"} if page == "lab" else {"id": FARMED, "tab": "Audit"}
-    at = opened(page, **query, loop_repeats="7", component_share="0.25", loop_worth="many", still_steps="5")
+    at = opened(
+        page, **query, loop_repeats="7", component_share="0.25", loop_worth="many", still_steps="5", loop_laps="3"
+    )
     assert at.number_input(key="audit_param_audit_loop_repeats").value == 7
     assert at.number_input(key="audit_param_audit_component_share").value == 0.25
     assert "Changed thresholds: 2 of 12" in said(at)
     (warning,) = [one.value for one in at.warning if "link" in one.value]
     assert 'loop_worth" is "many"' in warning.replace("\\", "")
     assert "a whole number from 10 to 10,000" in warning
+    assert 'Unknown threshold in the link: "loop_laps"' in warning.replace("\\", "")
     at.number_input(key="audit_param_audit_loop_repeats").set_value(8).run()
     assert not [one for one in at.warning if "link" in one.value]

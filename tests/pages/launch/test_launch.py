@@ -198,7 +198,7 @@ def test_values_too_long_for_a_url_are_left_out_and_reported(stored: TraceStore)
     checked(at.text_input(key="launch_name").set_value("é" * 2_000).run())
     assert link(at) == {"play": "42", "by": "scripted", "episodes": "1", "without": "name"}
     (warning,) = opened(**link(at)).warning
-    assert "This link does not include the name" in warning.value
+    assert "This link does not include the “name”" in warning.value
 
 
 def test_texts_of_a_language_model_are_not_in_the_link_and_reported_missing(stored: TraceStore):
