@@ -89,7 +89,7 @@ def _shown(deviation: Floats, start: int, bins: Binned, current: int) -> int:
 
 
 def _range(found: PotentialCheck, *lines: Floats) -> list[float]:
-    """Axis range. The last decision pays back the whole potential, which would flatten the rest, so it may exceed it."""
+    """Axis range. The last decision may exceed it: it pays back the whole potential, which would flatten the rest."""
     values = np.concatenate([line[:-1] if found.ended and len(line) > 1 else line for line in lines])
     low, high = float(np.min(values, initial=0.0)), float(np.max(values, initial=0.0))
     if high - low < _NOTHING:
