@@ -209,6 +209,7 @@ def test_a_profile_with_a_key_for_another_host_is_not_launched(stored: TraceStor
     checked(key_choice(at).set_value("A_KEY").run())
     assert errors(at) == [] and not at.button(key="launch_now").disabled
     stored.profiles.save(ModelProfile("new", "http://127.0.0.1:10", "m", "B_KEY"))
+    checked(at.run())
     checked(at.selectbox(key="launch_param_llm_profile").set_value("new").run())
     assert connection(at) == ("http://127.0.0.1:10", "m", "B_KEY")
     assert errors(at) == []

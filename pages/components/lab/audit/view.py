@@ -16,6 +16,7 @@ from pages.components.audit.alerts import AuditResult, audit_episode, audit_rewa
 from pages.components.audit.thresholds_form import show_thresholds, thresholds
 from pages.components.lab.shared.scope import episodes_in, scope_picker
 from pages.components.lab.shared.table import show_table
+from pages.components.rewards.reward_text import reward_text
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number, short_id, words
@@ -65,6 +66,7 @@ def _show_configs(chosen: StoredFacts, limits: AuditThresholds) -> None:
         count = plural(len(episodes), "episode")
         title = f"{name} ({safe_text(config_hash, 100)[:8]}), {count}: {audit_text(result)}"
         with st.expander(escape(title), expanded=len(played) == 1 and bool(result.n_alerts)):
+            st.caption(escape(reward_text(config)))
             show_alerts(result, _no_span, f"config-{config_hash}")
     if len(played) > _MAX_CONFIGS:
         st.caption(f"… and {number(len(played) - _MAX_CONFIGS)} older configurations. Choose fewer episodes.")
