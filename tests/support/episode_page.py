@@ -21,7 +21,7 @@ SCRIPTED = "1" * 32
 
 
 def opened(**query: str) -> AppTest:
-    return pages.opened("episode", **query)
+    return pages.opened("episode", state=None, **query)
 
 
 def markdown(at: AppTest) -> str:

@@ -12,7 +12,8 @@ from tests.support import ROOT
 def opened(page: str, *, state: dict[str, Any] | None = None, **query: str) -> AppTest:
     """page: the name of its file. state: of the session. query: of the URL."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page(f"pages/{page}.py")
+    if page != "traces":  # the default page
+        at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value
     for name, value in (state or {}).items():
