@@ -26,10 +26,9 @@ from core.store.database import FILE_NAME, parsed_url
 from core.text import visible
 from core.types import EpisodeStatus
 
-# DEL, the control characters from U+0080 on, and marks that turn the direction of writing, in UTF-8. In JSON they stand
-# in texts only.
-_UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
-_NOTHING_PASSED = (
+# DEL, the control characters from U+0080 on, and marks of writing direction, in UTF-8. JSON has them in strings only.
+_ACTED_ON_BY_TERMINALS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
+_NO_MATCH = (
     "Nothing was exported: no stored decision passes the filters. Decisions without a model call need --all-policies, "
     "invalid calls --with-unusable.\n"
 )
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _check(parser, given)
     try:
         if given.schema:
-            _put_document(given.out, to_json(sft_schema() if given.sft else document_schema()))
+            _write_document(given.out, to_json(sft_schema() if given.sft else document_schema()))
         elif given.sft:
             _export_sft(given)
         else:
@@ -90,16 +89,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of what is written instead")
     parser.add_argument("--sft", action="store_true", help="write decisions as training examples")
     sft = parser.add_argument_group("filters of --sft", "Without any: every decision with a valid model call.")
-    sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions that earned as much (shaped)")
-    sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes whose shaped return is as much")
-    sft.add_argument("--max-return", type=_number, metavar="X", help="of episodes whose shaped return is no more")
-    _add_list(sft, "--achievement", _achievement, "NAME", "of episodes that unlocked it; give it again for all of some")
-    _add_list(sft, "--policy", str, "NAME", "of that policy; give it again for any of some")
-    _add_list(sft, "--seed", int, "N", "of that seed; give it again for any of some")
-    _add_list(sft, "--status", _status, "NAME", "of that status; give it again for any of some")
-    _add_list(sft, "--episode", str, "ID", "of that episode; give it again for any of some")
-    _add_list(sft, "--model", str, "NAME", "of the model that answered by that name; give it again for any of some")
-    sft.add_argument("--run", metavar="RUN_ID", help="of that run")
+    sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions with at least this shaped reward")
+    sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes with at least this shaped return")
+    sft.add_argument("--max-return", type=_number, metavar="X", help="of episodes with at most this shaped return")
+    _add_list(sft, "--achievement", _achievement, "NAME", "of episodes that unlocked it; repeatable, all must match")
+    _add_list(sft, "--policy", str, "NAME", "of this policy; repeatable")
+    _add_list(sft, "--seed", int, "N", "of this seed; repeatable")
+    _add_list(sft, "--status", _status, "NAME", "of this status; repeatable")
+    _add_list(sft, "--episode", str, "ID", "of this episode; repeatable")
+    _add_list(sft, "--model", str, "NAME", "answered by this model; repeatable")
+    sft.add_argument("--run", metavar="RUN_ID", help="of this run")
     sft.add_argument("--created-after", type=_time, metavar="TIME", help="of episodes created then or later (UTC)")
     sft.add_argument("--created-before", type=_time, metavar="TIME", help="of episodes created before (UTC)")
     more = parser.add_argument_group("left out of --sft by default")
@@ -152,7 +151,7 @@ def _status(text: str) -> EpisodeStatus:
         return EpisodeStatus(text.strip().casefold())
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"there is no status {text!r}; accepted: {', '.join(status.value for status in EpisodeStatus)}"
+            f"unknown status {text!r}; accepted: {', '.join(status.value for status in EpisodeStatus)}"
         ) from error
 
 
@@ -160,7 +159,7 @@ def _achievement(text: str) -> str:
     name = text.strip().casefold()
     if name not in ACHIEVEMENTS:
         hint = did_you_mean(name, ACHIEVEMENTS) or "."
-        raise argparse.ArgumentTypeError(f"there is no achievement {text!r}{hint}")
+        raise argparse.ArgumentTypeError(f"unknown achievement {text!r}{hint}")
     return name
 
 
@@ -187,28 +186,28 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
 
 
 def _export_document(given: argparse.Namespace) -> None:
-    with _stored() as store:
+    with _open_store() as store:
         try:
             document = episode_json(store, given.episode_id)
         except UnknownEpisode as error:
             raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
-    _put_document(given.out, document)
+    _write_document(given.out, document)
 
 
 def _export_sft(given: argparse.Namespace) -> None:
-    with _stored() as store:
+    with _open_store() as store:
         lines = sft_lines(store, _sft_filter(given))
         try:
             first = list(islice(lines, 1))
-            _put(given.out, chain(first, lines))
+            _write(given.out, chain(first, lines))
         except UnknownEpisode as error:
             raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
     if not first:
-        sys.stderr.write(_NOTHING_PASSED)
+        sys.stderr.write(_NO_MATCH)
 
 
-def _stored() -> TraceStore:
-    """The store. Raises InvalidInput if there is none: an export creates no database."""
+def _open_store() -> TraceStore:
+    """Open the store. Raises InvalidInput if there is no database: an export creates none."""
     settings = load_settings()
     file = settings.data_dir / FILE_NAME
     if settings.db_url is not None:
@@ -222,21 +221,21 @@ def _stored() -> TraceStore:
     return TraceStore.from_settings(settings)
 
 
-def _seen(piece: bytes) -> bytes:
-    """The same JSON with those characters escaped that a terminal acts on; JSON itself escapes the others of them."""
-    return _UNSEEN.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), piece)
+def _escaped(piece: bytes) -> bytes:
+    """The same JSON with the characters escaped that a terminal acts on and JSON allows unescaped."""
+    return _ACTED_ON_BY_TERMINALS.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), piece)
 
 
-def _put_document(path: Path | None, document: bytes) -> None:
-    _put(path, [document] if path else [document, b"\n"])
+def _write_document(path: Path | None, document: bytes) -> None:
+    _write(path, [document] if path else [document, b"\n"])
 
 
-def _put(path: Path | None, pieces: Iterable[bytes]) -> None:
+def _write(path: Path | None, pieces: Iterable[bytes]) -> None:
     if path is not None:
         write_whole(path, pieces)
         return
     try:
-        sys.stdout.buffer.writelines(map(_seen, pieces))
+        sys.stdout.buffer.writelines(map(_escaped, pieces))
         sys.stdout.buffer.flush()
     except OSError as error:
         # Python would fail again on the rest of the buffer when it exits.
@@ -244,6 +243,5 @@ def _put(path: Path | None, pieces: Iterable[bytes]) -> None:
         if isinstance(error, BrokenPipeError):  # the reader has stopped, as `head` does
             return
         raise InvalidInput(
-            f"The standard output cannot be written ({error.strerror}). Free some space where it goes, or name a file "
-            "with --out."
+            f"The standard output cannot be written ({error.strerror}). Free some space, or name a file with --out."
         ) from error

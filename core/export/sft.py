@@ -116,7 +116,7 @@ class SftRecord(msgspec.Struct, frozen=True):
 
     def parsed(self) -> ParsedResponse:
         """The assistant's message, parsed as a server's answer."""
-        return _read(self.assistant, self.max_actions_per_call)
+        return _parsed(self.assistant, self.max_actions_per_call)
 
 
 _ALL: Final = SftFilter()
@@ -130,8 +130,9 @@ def sft_records(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[SftReco
     """
     if wanted.episodes.run_id is not None:
         store.runs.get(wanted.episodes.run_id)
-    named = [store.episodes.get(id_).id for id_ in wanted.episode_ids]
-    for episode in _named(store, wanted.episodes, named) if named else _episodes(store, wanted.episodes):
+    ids = [store.episodes.get(id_).id for id_ in wanted.episode_ids]
+    episodes = _selected_episodes(store, wanted.episodes, ids) if ids else _all_episodes(store, wanted.episodes)
+    for episode in episodes:
         for exchange in _exchanges(store, episode.id, wanted):
             usable = exchange.actions and exchange.error_kind is None
             if usable or wanted.with_unusable:
@@ -140,12 +141,12 @@ def sft_records(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[SftReco
 
 
 def sft_lines(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[bytes]:
-    """The same as lines of a file, each with its end."""
+    """The records as lines of a file."""
     return (_line(record) for record in sft_records(store, wanted))
 
 
 def read_sft(lines: Iterable[bytes | str]) -> Iterator[SftRecord]:
-    """The records of lines that `sft_lines` wrote (an open file, say); empty ones are passed over.
+    """The records of lines that `sft_lines` wrote (an open file, say); empty lines are skipped.
 
     Raises InvalidInput, which names the line that cannot be read.
     """
@@ -162,7 +163,7 @@ def sft_schema() -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
+def _all_episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
     cursor: Cursor | None = None
     while True:
         page = store.episodes.page(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
@@ -174,11 +175,11 @@ def _episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSumma
             return
 
 
-def _named(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator[EpisodeSummary]:
-    """Those of some episodes that pass, each once."""
+def _selected_episodes(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator[EpisodeSummary]:
+    """The selected episodes that pass, each once, in the order of `ids`."""
     left = set(ids)
     if wanted != EpisodeFilter():
-        left &= {episode.id for episode in _episodes(store, wanted)}
+        left &= {episode.id for episode in _all_episodes(store, wanted)}
     for id_ in ids:
         if id_ not in left:
             continue
@@ -205,7 +206,7 @@ def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterato
         if exchange is None:
             return
         after = exchange.index
-        if _asked(exchange) or wanted.all_policies:
+        if _request_messages(exchange) or wanted.all_policies:
             yield exchange
 
 
@@ -235,11 +236,12 @@ def _line(record: SftRecord) -> bytes:
 
 
 def _record(episode: EpisodeSummary, exchange: Exchange) -> SftRecord:
-    call, most = exchange.model_call, episode.spec.max_actions_per_call
-    sent = tuple(call for call in exchange.tool_calls if _was_sent_whole(call))
-    prompt, tools = _asked(exchange), [as_dict(tool) for tool in as_list(call.request.get("tools") if call else None)]
+    call, max_actions = exchange.model_call, episode.spec.max_actions_per_call
+    sent = tuple(call for call in exchange.tool_calls if _is_complete(call))
+    prompt = _request_messages(exchange)
+    tools = [as_dict(tool) for tool in as_list(call.request.get("tools") if call else None)]
     if not prompt:
-        prompt, tools = _rules_and_observation(exchange, most), [tool_schema(most)]
+        prompt, tools = _default_prompt(exchange, max_actions), [tool_schema(max_actions)]
     return SftRecord(
         format=SFT_FORMAT,
         run_id=episode.run_id,
@@ -249,9 +251,9 @@ def _record(episode: EpisodeSummary, exchange: Exchange) -> SftRecord:
         policy=episode.policy,
         model=call.model if call else None,
         provider=call.provider if call else None,
-        messages=(*prompt, _answered(exchange, sent)),
+        messages=(*prompt, _assistant_message(exchange, sent)),
         tools=tuple(tools),
-        max_actions_per_call=most,
+        max_actions_per_call=max_actions,
         actions=tuple(action for call in sent for action in call.actions),
         executed=exchange.executed,
         reward=exchange.reward,
@@ -269,7 +271,7 @@ def _with_objects(record: SftRecord) -> SftRecord:
 
 
 def _with_object(message: Message) -> Message:
-    """The message with the arguments of its calls as objects; what is not an object in JSON as it was read."""
+    """The message with the arguments of its calls as objects; invalid JSON becomes the arguments as they were read."""
     calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
     functions = [as_dict(call.get("function")) for call in calls]
     with_objects = [
@@ -290,23 +292,23 @@ def _object(arguments: Any) -> dict[str, Any]:
     return {"actions": list(read.actions), "reasoning": read.reasoning}
 
 
-def _asked(exchange: Exchange) -> list[Message]:
-    """The messages of the request as sent; none where no model was asked with messages."""
+def _request_messages(exchange: Exchange) -> list[Message]:
+    """The messages of the request as sent; empty if no model was asked."""
     call = exchange.model_call
     return [as_dict(message) for message in as_list(call.request.get("messages") if call else None)]
 
 
-def _rules_and_observation(exchange: Exchange, max_actions: int) -> list[Message]:
+def _default_prompt(exchange: Exchange, max_actions: int) -> list[Message]:
     return [
         {"role": "system", "content": default_system_prompt(max_actions)},
         {"role": "user", "content": exchange.observation},
     ]
 
 
-def _answered(exchange: Exchange, calls: tuple[ToolCall, ...]) -> Message:
+def _assistant_message(exchange: Exchange, calls: tuple[ToolCall, ...]) -> Message:
     content = exchange.model_call.content if exchange.model_call else ""
     reasoning = exchange.model_call.reasoning if exchange.model_call else ""
-    if calls and _read({"role": "assistant", "content": content}, None).tool_calls:
+    if calls and _parsed({"role": "assistant", "content": content}, None).tool_calls:
         content = ""  # the text is the call itself
     message: Message = {"role": "assistant", "content": content or None}
     if reasoning:
@@ -323,12 +325,12 @@ def _answered(exchange: Exchange, calls: tuple[ToolCall, ...]) -> Message:
     return message
 
 
-def _was_sent_whole(call: ToolCall) -> bool:
-    """False for the waiting that a policy puts in the place of a bad call, and for a call whose end was missing."""
+def _is_complete(call: ToolCall) -> bool:
+    """False for a call without its end, and for the no-op that a policy executes in place of an invalid call."""
     if call.actions:
         return bool(call.arguments.strip())
     return not read_tool_call(call.name, call.arguments, max_actions=None).call.actions
 
 
-def _read(message: Message, max_actions: int | None) -> ParsedResponse:
+def _parsed(message: Message, max_actions: int | None) -> ParsedResponse:
     return parse_response({"status": 200, "body": {"choices": [{"message": message}]}}, max_actions=max_actions)

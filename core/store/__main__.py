@@ -26,11 +26,11 @@ _MIGRATED: Final = Path("craftscope-migrated.db")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code 0: done, nothing found; 1: findings; 2: could not be done, for the reason on standard error."""
+    """Exit code 0: done, nothing found; 1: findings; 2: failed, with the reason on standard error."""
     given = _parser().parse_args(arguments)
     settings = load_settings()
     try:
-        with closing(Database(settings.db_url or file_url(settings.data_dir / FILE_NAME), only_reads=True)) as database:
+        with closing(Database(settings.db_url or file_url(settings.data_dir / FILE_NAME), read_only=True)) as database:
             if given.command == "check":
                 return _check(database)
             if given.command == "backup":
@@ -44,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m core.store",
-        description="Care for the database that CRAFTSCOPE_DATA_DIR and CRAFTSCOPE_DB_URL name. It is never changed.",
+        description="Check or copy the database of CRAFTSCOPE_DATA_DIR and CRAFTSCOPE_DB_URL. It is never changed.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check", help="name what is corrupt; exit code 1 if anything is")
-    backup = commands.add_parser("backup", help="copy it into a new SQLite file, while episodes run if need be")
+    backup = commands.add_parser("backup", help="copy it into a new SQLite file; episodes may be running")
     backup.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist")
     migrate_ = commands.add_parser("migrate", help="copy one of an older version and bring the copy up to date")
     migrate_.add_argument("--out", type=Path, default=_MIGRATED, metavar="FILE", help=f"default: {_MIGRATED}")
@@ -106,7 +106,7 @@ def copy_to(database: Database, out: Path) -> None:
     except OSError as error:
         raise InvalidInput(f"{visible(str(out))} cannot be created ({reason(error)}). Name another file.") from error
     if not is_new:
-        raise InvalidInput(f"{visible(str(out))} exists already and was left alone. Name another file.")
+        raise InvalidInput(f"{visible(str(out))} exists already and was not overwritten. Name another file.")
     try:
         if database.is_sqlite:
             _copy_file(database, out)

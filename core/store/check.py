@@ -71,9 +71,9 @@ class Checked:
 def findings(database: Database, checked: Checked) -> Iterator[str]:
     """One sentence for each problem, as it is found. Holds a few rows at a time; raises StoreUnavailable."""
     if database.is_sqlite:
-        yield from _of_the_file(database)
+        yield from _file_findings(database)
     for noun, query, kind in _RECORDS:
-        yield from _of_records(database, noun, query, kind)
+        yield from _record_findings(database, noun, query, kind)
     key: int | None = 0
     while (key := _next_episode(database, key)) is not None:
         checked.episodes += 1
@@ -84,7 +84,7 @@ def findings(database: Database, checked: Checked) -> Iterator[str]:
             yield f"Episode number {key}: {error}"
 
 
-def _of_the_file(database: Database) -> Iterator[str]:
+def _file_findings(database: Database) -> Iterator[str]:
     try:
         with database.reading() as connection:
             for problem in connection.exec_driver_sql("PRAGMA integrity_check").scalars():
@@ -96,7 +96,7 @@ def _of_the_file(database: Database) -> Iterator[str]:
         yield str(error)
 
 
-def _of_records(database: Database, noun: str, query: AnySelect, kind: Any) -> Iterator[str]:
+def _record_findings(database: Database, noun: str, query: AnySelect, kind: Any) -> Iterator[str]:
     try:
         with database.reading() as connection:
             for name, text in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
@@ -129,7 +129,7 @@ class _EpisodeCheck:
         self._name = f"episode {self._row.uuid}"
 
     def findings(self) -> Iterator[str]:
-        parts = (self._of_the_row, self._of_the_decisions, self._of_the_start_and_scenes, self._of_the_pack)
+        parts = (self._row_findings, self._decision_findings, self._scene_findings, self._pack_findings)
         for part in parts:
             try:
                 yield from part()
@@ -142,7 +142,7 @@ class _EpisodeCheck:
     def _rows(self, query: AnySelect) -> Iterator[AnyRow]:
         yield from self._connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE))
 
-    def _of_the_row(self) -> Iterator[str]:
+    def _row_findings(self) -> Iterator[str]:
         row = self._row
         if row.status not in {status.value for status in EpisodeStatus}:
             yield self._problem(f"its status {quoted(row.status)} is unknown")
@@ -156,9 +156,9 @@ class _EpisodeCheck:
         names = [unlock.name for unlock in self._rows(query)]
         if unknown := [name for name in names if name not in ACHIEVEMENTS]:
             yield self._problem(f"it has the unknown {_listed(unknown, 'achievement')}")
-        yield from self._disagreements("its", (("n_achievements", row.n_achievements, "rows", len(names)),))
+        yield from self._differences("its", (("n_achievements", row.n_achievements, "rows", len(names)),))
 
-    def _disagreements(self, whose: str, pairs: Sequence[tuple[str, Any, str, Any]]) -> Iterator[str]:
+    def _differences(self, whose: str, pairs: Sequence[tuple[str, Any, str, Any]]) -> Iterator[str]:
         """pairs: what it is, as it is stored, and what other stored values give and what they are."""
         for name, stored, others, expected in pairs:
             if stored == expected:
@@ -169,7 +169,7 @@ class _EpisodeCheck:
 
     # ------------------------------------------------------------------------------------------------ decisions
 
-    def _of_the_decisions(self) -> Iterator[str]:
+    def _decision_findings(self) -> Iterator[str]:
         count = steps = n_parts = 0
         env_return = shaped_return = 0.0
         dictionary: Dictionary | None = None
@@ -183,7 +183,7 @@ class _EpisodeCheck:
             count, steps = row.idx + 1, row.step_end
             env_return += row.env_reward
             shaped_return += row.reward
-            yield from self._names(row, components)
+            yield from self._name_findings(row, components)
             if row.blob is None:
                 yield self._problem(f"the content of decision {row.idx} is missing")
             if row.blob is None or (row.idx and dictionary is None):  # the first one is needed to unpack the others
@@ -195,14 +195,14 @@ class _EpisodeCheck:
             except (StoreCorrupt, StoreTooNew) as error:
                 yield str(error)
                 continue
-            yield from self._content(row, components, payload)
+            yield from self._content_findings(row, components, payload)
             ends = (end for spans in payload.request_parts.values() for _, end in spans)
             n_parts = max(n_parts, *ends, 0)
         counters = {"n_decisions": count, "n_steps": steps, "env_return": env_return, "shaped_return": shaped_return}
         stored = columns_of(self._row)
         pairs = [(name, stored[name], "decisions", expected) for name, expected in counters.items()]
-        yield from self._disagreements("its", pairs)
-        yield from self._messages(n_parts)
+        yield from self._differences("its", pairs)
+        yield from self._message_findings(n_parts)
 
     def _decisions(self) -> Iterator[tuple[AnyRow, list[AnyRow]]]:
         """Each decision with its payload and its reward components, in order."""
@@ -231,7 +231,7 @@ class _EpisodeCheck:
             found[row.decision_id].append(row)
         return found
 
-    def _names(self, row: AnyRow, components: list[AnyRow]) -> Iterator[str]:
+    def _name_findings(self, row: AnyRow, components: list[AnyRow]) -> Iterator[str]:
         if unknown := sorted(set(row.actions.split()) - set(ACTIONS)):
             yield self._problem(f"decision {row.idx} has the unknown {_listed(unknown, 'action')}")
         achievements = set((row.unlocked or "").split())
@@ -241,7 +241,7 @@ class _EpisodeCheck:
         if [component.k for component in components] != list(range(len(components))):
             yield self._problem(f"a reward component of decision {row.idx} is missing")
 
-    def _content(self, row: AnyRow, components: list[AnyRow], payload: Payload) -> Iterator[str]:
+    def _content_findings(self, row: AnyRow, components: list[AnyRow], payload: Payload) -> Iterator[str]:
         steps = payload.steps
         reward = payload.effective_lambda * math.fsum(component.value for component in components)
         pairs = (
@@ -250,9 +250,9 @@ class _EpisodeCheck:
             ("reward", row.reward, "lambda and components", reward),
             ("environment reward", row.env_reward, "steps", math.fsum(step.env_reward for step in steps)),
         )
-        yield from self._disagreements(f"decision {row.idx}'s", pairs)
+        yield from self._differences(f"decision {row.idx}'s", pairs)
 
-    def _messages(self, n_needed: int) -> Iterator[str]:
+    def _message_findings(self, n_needed: int) -> Iterator[str]:
         """The parts of model requests, of which `n_needed` are referred to."""
         query: AnySelect = (
             select(request_parts.c.idx, request_parts.c.blob)
@@ -272,7 +272,7 @@ class _EpisodeCheck:
 
     # ------------------------------------------------------------------------------------------ scenes and pack
 
-    def _of_the_start_and_scenes(self) -> Iterator[str]:
+    def _scene_findings(self) -> Iterator[str]:
         start = self._connection.scalar(select(episode_starts.c.blob).where(episode_starts.c.episode_id == self._key))
         if start is not None:
             decode_start(start, f"The start of {self._name}")
@@ -295,12 +295,12 @@ class _EpisodeCheck:
         if count != expected:
             yield self._problem(f"it has {plural(count, 'scene')} instead of {expected:,}")
 
-    def _of_the_pack(self) -> Iterator[str]:
+    def _pack_findings(self) -> Iterator[str]:
         blob = self._connection.scalar(select(episode_packs.c.blob).where(episode_packs.c.episode_id == self._key))
         facts = None if blob is None else unpack(blob, f"The reward facts of {self._name}")
         if facts is not None:
             pairs = (("number of decisions", self._row.n_decisions, "reward facts", facts.n_decisions),)
-            yield from self._disagreements("its", pairs)
+            yield from self._differences("its", pairs)
 
 
 def _listed(names: Sequence[str], noun: str) -> str:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidConfig, StoreReadOnly, StoreUnavailable
 from core.store.failures import as_store_errors, reason
-from core.store.sqlite_file import LOCK_WAIT_S, WRITES, SqliteFile, less_patient, sqlite_backend, sqlite_engine
+from core.store.sqlite_file import LOCK_WAIT_S, WRITES, SqliteFile, sqlite_backend, sqlite_engine
 from core.store.tables import metadata
 from core.text import storable, visible
 
@@ -46,22 +46,22 @@ class Database:
     url: without its secrets. place: its name in error messages. backend: SQLite with its version, or PostgreSQL.
     """
 
-    def __init__(self, url: str, *, only_reads: bool = False) -> None:
-        """only_reads: never create or change anything. Raises as `TraceStore` says."""
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        """read_only: never create or change anything. Raises what `TraceStore` lists."""
         parsed = parsed_url(url)
         self.url = shown_url(parsed)
         self._file: SqliteFile | None = None
         if parsed.get_backend_name() == "sqlite":
             self.place = f"The database {visible(str(parsed.database))}"
             self.backend = sqlite_backend()
-            self._file = SqliteFile(str(parsed.database), self.place, only_reads=only_reads)
+            self._file = SqliteFile(str(parsed.database), self.place, read_only=read_only)
             self.engine = sqlite_engine(parsed, self._file.connect)
         else:
             self.place = f"The database {self.url}"
             self.backend = "PostgreSQL"
             self.engine = create_engine(parsed, pool_pre_ping=True, pool_size=4, max_overflow=60, hide_parameters=True)
             event.listen(self.engine, "connect", _set_lock_wait)
-        self._only_reads = only_reads
+        self._read_only = read_only
         self._readers = self._reading_engine()
 
     @property
@@ -76,30 +76,18 @@ class Database:
     def reading(self) -> Generator[Connection, None, None]:
         """A read-only transaction on one snapshot."""
         self.check_file()
-        with as_store_errors(self.place, only_reads=True), self._readers.connect() as connection, connection.begin():
+        with as_store_errors(self.place, read_only=True), self._readers.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Generator[Connection, None, None]:
         """A transaction: committed at the end of the block, rolled back if it raises."""
-        self._check_writable()
+        if self.read_only_reason:
+            raise StoreReadOnly(self.read_only_reason)
+        self.check_file()
         with as_store_errors(self.place), self.engine.connect() as connection, connection.begin():
             yield connection
             self.check_file()  # before the commit: what is written into a removed file is lost
-
-    @contextmanager
-    def writing_soon(self, wait_ms: int) -> Generator[Connection, None, None]:
-        """An optional write: raises StoreUnavailable if the lock is not free within `wait_ms`."""
-        self._check_writable()
-        with as_store_errors(self.place), self.engine.connect() as connection:
-            if self.is_sqlite:
-                with less_patient(connection.connection.driver_connection, wait_ms), connection.begin():
-                    yield connection
-                    self.check_file()
-            else:
-                with connection.begin():
-                    connection.execute(text(f"SET LOCAL lock_timeout = {wait_ms}"))
-                    yield connection
 
     @contextmanager
     def outside_transaction(self) -> Generator[Any, None, None]:
@@ -118,15 +106,10 @@ class Database:
             self.engine.dispose()
         return has_changed
 
-    def _check_writable(self) -> None:
-        if self.read_only_reason:
-            raise StoreReadOnly(self.read_only_reason)
-        self.check_file()
-
     @cached_property
     def read_only_reason(self) -> str:
         """Why it can be read but not written; empty where it can. Raises StoreUnavailable."""
-        if self._only_reads:
+        if self._read_only:
             return f"{self.place} was opened for reading."
         if self._file is not None:
             return self._file.read_only_reason

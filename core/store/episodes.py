@@ -35,7 +35,7 @@ from core.store.records import (
     Totals,
 )
 from core.store.rows import Listing, episode_key, in_parts, listing, read_spec
-from core.store.sqlite_file import less_patient
+from core.store.sqlite_file import LOCK_WAIT
 from core.store.tables import (
     AnyRow,
     columns_of,
@@ -65,8 +65,8 @@ _VACUUM_PAGES: Final = 2000
 class Episodes:
     """Stored episodes. Ids may be given as unique prefixes of six characters or more.
 
-    Raises UnknownEpisode for an id that nothing is stored under, StoreCorrupt for an episode that cannot be read, and
-    what `TraceStore` says.
+    Raises UnknownEpisode for an unknown id, StoreCorrupt for an episode that cannot be read, and what `TraceStore`
+    lists.
     """
 
     def __init__(self, database: Database) -> None:
@@ -151,8 +151,8 @@ class Episodes:
     def delete(self, ids: Iterable[str]) -> int:
         """Delete for good and give the space back; returns how many were deleted. Corrupt ones can be deleted too.
 
-        Runs without episodes go with them; whole ids that are gone already are skipped. Raises StoreError if one of
-        them is running: then nothing is deleted.
+        Runs left without episodes are deleted too, and unknown ids skipped. Raises StoreError if one of the episodes is
+        running: then nothing is deleted.
         """
         parts = tuple(in_parts(ids, _DELETED_AT_ONCE))
         with self._database.reading() as connection:
@@ -195,7 +195,7 @@ class Episodes:
             )
 
     def decisions(self, episode_id: str) -> tuple[DecisionSummary, ...]:
-        """All decisions in order, without their bulk."""
+        """All decisions in order, without payloads."""
         with self._database.reading() as connection:
             key = episode_key(connection, episode_id)
             rows = connection.execute(select(decisions).where(decisions.c.episode_id == key).order_by(decisions.c.idx))
@@ -250,7 +250,7 @@ class Episodes:
             return None if row is None else _exchange(reader, row)
 
     def packed_scenes(self, episode_id: str) -> bytes:
-        """All scenes as one blob of `core.scenes`: that of the reset first, then one a step."""
+        """All scenes as one blob of `core.scenes`: the one of the reset first, then one a step."""
         with self._database.reading() as connection:
             return EpisodeReader(connection, episode_id).packed_scenes()
 
@@ -322,9 +322,10 @@ def _shrink(database: Database) -> None:
             connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
             if _pragma(connection, "freelist_count") >= free:
                 break
-        # Only a checkpoint makes the file itself shorter. Others may be reading: what cannot be done now is done later.
-        with less_patient(connection, 1000):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        # Only a checkpoint makes the file itself shorter. It waits for readers; the next one does what is left.
+        connection.execute("PRAGMA busy_timeout = 1000").close()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        connection.execute(LOCK_WAIT).close()
 
 
 def _pragma(connection: Any, name: str) -> int:
@@ -374,7 +375,7 @@ def spent_of(calls: Any, tokens_in: Any, tokens_out: Any, cost_usd: Any) -> Spen
 
 
 def conditions(wanted: EpisodeFilter) -> Iterator[ColumnElement[bool]]:
-    """What a filter means."""
+    """The SQL conditions of a filter."""
     if wanted.policies:
         yield episodes.c.policy.in_(wanted.policies)
     if wanted.seeds:

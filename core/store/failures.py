@@ -71,16 +71,16 @@ _UNREADABLE: Final = (
 )
 # Messages of SQLite's general error (code 1) that only another schema causes.
 _SCHEMA_PART: Final = re.compile(r"no such (table|column|index|module|collation)|has no column named|no query solution")
-_NOT_UTF8: Final = "Could not decode"
+_NOT_UTF8_MESSAGE: Final = "Could not decode"
 _LOCK_TIMEOUT_IN_POSTGRES: Final = "55P03"
 _UNDEFINED_IN_POSTGRES: Final = ("42P01", "42703", "3F000", "42804", "42883")
 
 
 @contextmanager
-def as_store_errors(place: str, *, only_reads: bool = False) -> Generator[None, None, None]:
+def as_store_errors(place: str, *, read_only: bool = False) -> Generator[None, None, None]:
     """Turns errors of the database, and of values given to it, into errors of `core.errors` that name `place`.
 
-    only_reads: errors of Python inside mean a corrupt value. Programming errors, such as invalid SQL, pass unchanged.
+    read_only: errors of Python inside mean a corrupt value. Programming errors, such as invalid SQL, pass unchanged.
     """
     try:
         yield
@@ -94,7 +94,7 @@ def as_store_errors(place: str, *, only_reads: bool = False) -> Generator[None, 
             raise
         raise translated from error
     except _UNREADABLE as error:
-        if not only_reads:
+        if not read_only:
             raise
         raise _sentence(StoreCorrupt, _UNREADABLE_SENTENCE, place, error) from error
 
@@ -119,7 +119,7 @@ def sqlite_failure(error: BaseException, place: str) -> CraftscopeError | None:
         return _sentence(StoreUnavailable, sentence, place, error)
     if _SCHEMA_PART.search(str(error)):
         return _sentence(StoreCorrupt, _SCHEMA_SENTENCE, place, error)
-    if str(error).startswith(_NOT_UTF8):  # raised by the driver itself, without a code
+    if str(error).startswith(_NOT_UTF8_MESSAGE):  # raised by the driver itself, without a code
         return _sentence(StoreCorrupt, _UNREADABLE_SENTENCE, place, error)
     return None
 

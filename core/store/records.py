@@ -1,4 +1,4 @@
-"""Filters and summaries: what the store takes and returns beside the records of `core.types`."""
+"""Filters and summaries: what the store takes and returns in addition to the records of `core.types`."""
 
 from __future__ import annotations
 

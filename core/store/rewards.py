@@ -47,7 +47,6 @@ _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _IS_OVER: Final = episodes.c.status.in_([status.value for status in EpisodeStatus if status.is_over])
 _PLAYED: Final = (_IS_OVER, episodes.c.n_decisions > 0)
 _OLDEST_FIRST: Final = (episodes.c.created_at, episodes.c.id)
-_WAIT_TO_SAVE_PACKS_MS: Final = 500
 
 _log = logging.getLogger(__name__)
 
@@ -106,7 +105,7 @@ class Rewards:
             return True
         present = select(episodes.c.id, episodes.c.uuid).where(episodes.c.uuid.in_(rebuilt))
         try:
-            with self._database.writing_soon(_WAIT_TO_SAVE_PACKS_MS) as connection:
+            with self._database.writing() as connection:
                 # The lock keeps PostgreSQL from deleting an episode before its pack is stored.
                 keys = connection.execute(present.with_for_update(key_share=True)).all()
                 if keys:

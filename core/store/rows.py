@@ -21,7 +21,7 @@ from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig
 MIN_PREFIX: Final = 6
 _MAX_IN_QUERY: Final = 500
 
-# What reading a stored value raises if it is not what this program wrote.
+# What decoding a corrupt value raises.
 _CORRUPT: Final = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, InvalidInput)
 
 _SPEC_VERSION: Final = 1
@@ -39,14 +39,14 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[T]):
-    """The rows that can be read, and beside them those that cannot."""
+    """The rows that can be read, and those that cannot."""
 
     rows: tuple[T, ...]
     unreadable: tuple[Unreadable, ...] = ()
 
 
 def listing(rows: Iterable[AnyRow], noun: str, read: Callable[[AnyRow, str], T]) -> Listing[T]:
-    """What `read(row, name)` makes of each row; name: such as `Episode 3f2a...`, for sentences.
+    """`read(row, name)` of each row. name: such as `Episode 3f2a...`, for messages.
 
     A corrupt row is reported and skipped; it must not fail the whole query. Each row has a column `uuid`.
     """

@@ -97,7 +97,7 @@ def revision_of(connection: Connection, place: str) -> str | None:
     revision = MigrationContext.configure(connection).get_current_revision()
     if revision is None:
         raise StoreCorrupt(
-            f"{place} does not say which schema it has: its table alembic_version is missing or empty. "
+            f"{place} has no schema revision: its table alembic_version is missing or empty. "
             "Nothing in it was changed. Restore a backup."
         )
     return revision

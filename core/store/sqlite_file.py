@@ -7,8 +7,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -16,11 +16,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 
-from core.errors import StoreCorrupt, StoreGone, StoreUnavailable
+from core.errors import StoreGone, StoreUnavailable
 from core.store.failures import as_store_errors, is_busy, not_a_database, reason, sqlite_failure
 
 try:
-    # Carries its own, newer SQLite. It has no wheel for every platform, so it is not everywhere; `backend` tells.
+    # Bundles a newer SQLite. It has no wheel for some platforms.
     import pysqlite3 as _pysqlite3  # pyright: ignore[reportMissingTypeStubs, reportMissingImports]
 except ImportError:
     _pysqlite3 = None
@@ -29,8 +29,9 @@ WRITES: Final = "craftscope_writes"
 """The execution option that says whether a transaction writes. The default is yes."""
 
 LOCK_WAIT_S: Final = 30.0
+LOCK_WAIT: Final = f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}"
 _PRAGMAS: Final = (
-    f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}",
+    LOCK_WAIT,
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA cache_size = -65536",
@@ -76,16 +77,6 @@ def sqlite_engine(url: URL, connect: Callable[[], Any]) -> Engine:
     return engine
 
 
-@contextmanager
-def less_patient(connection: Any, wait_ms: int) -> Generator[None, None, None]:
-    """Within the block, a connection of the driver waits only so long for locks."""
-    connection.execute(f"PRAGMA busy_timeout = {wait_ms}").close()
-    try:
-        yield
-    finally:
-        connection.execute(_PRAGMAS[0]).close()
-
-
 def create_private_file(path: str) -> bool:
     """Create an empty file that only its owner can read or write; False where there is one. Raises OSError.
 
@@ -101,20 +92,20 @@ def create_private_file(path: str) -> bool:
 
 
 class SqliteFile:
-    """The file behind an open store. Unix lets go of a name while the file lives on, so a file that was removed or
-    replaced would go on taking writes that are lost; its device and inode tell.
+    """The file of an open store. On Unix a file that is removed or replaced still takes writes, which are then lost;
+    its device and inode show that.
 
     read_only_reason: why it can be read but not written; empty where it can.
     """
 
-    def __init__(self, path: str, place: str, *, only_reads: bool) -> None:
-        """Create or open the file. only_reads: it must exist and is not changed. Raises StoreUnavailable, StoreCorrupt.
+    def __init__(self, path: str, place: str, *, read_only: bool) -> None:
+        """Create or open the file. read_only: it must exist and is not changed. Raises StoreUnavailable, StoreCorrupt.
 
         place: what error messages call it.
         """
         self._path = os.path.abspath(path)
         self._place = place
-        self._only_reads = only_reads
+        self._read_only = read_only
         self._check_place()
         self.read_only_reason = self._why_read_only()
         self._prepare()
@@ -140,7 +131,7 @@ class SqliteFile:
         with closing(connection.cursor()) as cursor:
             for pragma in _PRAGMAS:
                 cursor.execute(pragma)
-            if self._only_reads:
+            if self._read_only:
                 cursor.execute("PRAGMA query_only = ON")
         return connection
 
@@ -170,12 +161,7 @@ class SqliteFile:
         return before != self._version
 
     def _check_place(self) -> None:
-        if not os.path.isdir(os.path.dirname(self._path)):
-            raise StoreUnavailable(
-                f"{self._place} cannot be opened: its folder does not exist. Create it, or choose another data folder "
-                "with CRAFTSCOPE_DATA_DIR."
-            )
-        if self._only_reads and not os.path.exists(self._path):
+        if self._read_only and not os.path.exists(self._path):
             raise StoreUnavailable(f"{self._place} does not exist. Check CRAFTSCOPE_DATA_DIR and CRAFTSCOPE_DB_URL.")
         if os.path.isfile(self._path) and 0 < os.path.getsize(self._path) < _SMALLEST_PAGE:
             # SQLite would take such a file for an empty one and write over it.
@@ -194,8 +180,7 @@ class SqliteFile:
             return ""
         return (
             f"{self._place} can be read but not written: its {' and '.join(closed)} cannot be written by this user. "
-            "Nothing can be launched, saved or deleted. Make the file and its folder writable and start "
-            "again."
+            "Nothing can be launched, saved or deleted. Make the file and its folder writable and start again."
         )
 
     def _prepare(self) -> None:
@@ -208,9 +193,9 @@ class SqliteFile:
         deadline = time.monotonic() + LOCK_WAIT_S
         while True:
             try:
-                if not self._only_reads:
+                if not self._read_only:
                     create_private_file(self._path)
-                with as_store_errors(self._place, only_reads=True), closing(self.connect()) as connection:
+                with as_store_errors(self._place, read_only=True), closing(self.connect()) as connection:
                     self._set_journal(connection)
                 return
             except driver.Error as error:
@@ -227,12 +212,8 @@ class SqliteFile:
 
     def _set_journal(self, connection: Any) -> None:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if tables and "store_meta" not in tables:
-            raise StoreCorrupt(
-                f"{self._place} holds other tables and is not Craftscope's. Nothing in it was changed. "
-                "Name another file with CRAFTSCOPE_DB_URL."
-            )
-        if self.read_only_reason or self._only_reads:
+        is_foreign = tables and "store_meta" not in tables  # `revision_of` reports it
+        if is_foreign or self.read_only_reason or self._read_only:
             return
         if not tables:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -240,7 +221,7 @@ class SqliteFile:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def _is_in_use(self) -> bool:
-        """Whether the two files that SQLite keeps beside an open WAL database are there and hold something."""
+        """Whether the -wal or -shm file of an open WAL database exists and is not empty."""
         real = os.path.realpath(self._path)
         return _size(f"{real}-wal") > 0 or _size(f"{real}-shm") > 0
 

@@ -246,7 +246,7 @@ def test_a_backup_neither_overwrites_a_file_nor_creates_a_folder(
 ):
     (tmp_path / "copy.db").write_text("precious")
     assert main(["backup", str(tmp_path / "copy.db")]) == 2
-    assert "exists already and was left alone" in capsys.readouterr().err
+    assert "exists already and was not overwritten" in capsys.readouterr().err
     assert (tmp_path / "copy.db").read_text() == "precious"
     assert main(["backup", str(tmp_path / "missing" / "copy.db")]) == 2
     assert "cannot be created" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_a_database_of_a_newer_schema_is_left_alone(database_url: str):
 def test_a_database_without_a_schema_revision_is_left_alone(database_url: str):
     with TraceStore(database_url) as store:
         change(store, "DELETE FROM alembic_version")
-    with pytest.raises(StoreCorrupt, match="does not say which schema it has"):
+    with pytest.raises(StoreCorrupt, match="has no schema revision"):
         TraceStore(database_url)
 
 
