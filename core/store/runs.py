@@ -30,10 +30,6 @@ class Runs:
     def create(self, run: Run) -> None:
         """Store a run with its episodes as queued. Raises DuplicateId, and then nothing is stored."""
         with self._database.writing() as connection:
-            if connection.scalar(select(runs.c.id).where(runs.c.uuid == run.id)) is not None:
-                raise DuplicateId(
-                    f"A run with the id {run.id!r} is stored already. Nothing was launched; give another id."
-                )
             try:
                 row = {
                     "uuid": run.id,
@@ -50,22 +46,17 @@ class Runs:
                     connection.execute(insert(episodes), rows)
             except IntegrityError as error:
                 raise DuplicateId(
-                    f"The run {run.id!r}, or an episode of it, has an id that is in use. Nothing was launched."
+                    f"The id of run {run.id!r} or of one of its episodes is stored already. Nothing was launched."
                 ) from error
 
     def add_episode(self, run_id: str, episode: QueuedEpisode, *, worker: str = "") -> None:
-        """Store a further world of a rollout, which `worker` is playing. Raises DuplicateId, UnknownEpisode."""
+        """Store a further world of a rollout, which `worker` is playing. Raises UnknownEpisode."""
         now = datetime.now(UTC)
         with self._database.writing() as connection:
             key = run_key(connection, run_id)
             save_reward_configs(connection, [episode.spec.reward])
             row = episode_row(key, episode, now, EpisodeStatus.RUNNING)
-            try:
-                connection.execute(
-                    insert(episodes), [{**row, "worker": worker, "started_at": now, "heartbeat_at": now}]
-                )
-            except IntegrityError as error:
-                raise DuplicateId(f"An episode with the id {episode.id!r} is stored already.") from error
+            connection.execute(insert(episodes), {**row, "worker": worker, "started_at": now, "heartbeat_at": now})
 
     def newest(self, limit: int = 50) -> Listing[RunSummary]:
         """The newest runs, newest first."""
