@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import zstandard
 
-from core.errors import InvalidInput, StoreCorrupt
+from core.errors import InvalidInput, StoreCorrupt, StoreTooNew
 from core.store.failures import shortened
 
 MAX_BLOB_BYTES: Final = 64 * 2**20
@@ -65,6 +65,15 @@ def from_json(text: bytes, kind: type[T], what: str) -> T:
             return msgspec.convert(json.loads(text), kind)
     except (TypeError, ValueError, RecursionError) as error:
         raise corrupt_row(what, error) from error
+
+
+def check_version(version: int, newest: int, what: str) -> None:
+    """Raises StoreTooNew, which names `what`, for a format that this version does not know."""
+    if version > newest:
+        raise StoreTooNew(
+            f"{what} was written by a newer Craftscope (format {version}; this version reads up to {newest}). Update "
+            "Craftscope to see it."
+        )
 
 
 def typed(fields: Mapping[str, Any], kind: type[T], what: str) -> T:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
-from core.errors import StoreTooNew
-from core.store.blobs import compress, decompress, from_json, to_json
+from core.store.blobs import check_version, compress, decompress, from_json, to_json
 from core.types import (
     Decision,
     EpisodeError,
@@ -35,7 +34,6 @@ VERSION: Final = 1
 _TERMINATED: Final = 1
 _TRUNCATED: Final = 2
 
-Versioned = TypeVar("Versioned", "StartRecord", "Payload")
 Slots = list[int | None]
 Ranges = list[tuple[int, int]]
 
@@ -188,7 +186,9 @@ def encode_start(initial: StateRecord) -> tuple[Layout, bytes]:
 
 def decode_start(blob: bytes, what: str) -> StartRecord:
     """What `encode_start` wrote. Raises StoreCorrupt, StoreTooNew."""
-    return _known_version(from_json(decompress(blob, what), StartRecord, what), what)
+    record = from_json(decompress(blob, what), StartRecord, what)
+    check_version(record.v, VERSION, what)
+    return record
 
 
 def encode_decision(
@@ -227,7 +227,9 @@ def encode_decision(
 
 def decode_payload(text: bytes, what: str) -> Payload:
     """What `encode_decision` wrote. Raises StoreCorrupt, StoreTooNew."""
-    return _known_version(from_json(text, Payload, what), what)
+    payload = from_json(text, Payload, what)
+    check_version(payload.v, VERSION, what)
+    return payload
 
 
 def build_decision(
@@ -332,12 +334,3 @@ def _ranges(numbers: Sequence[int]) -> Ranges:
         else:
             ranges.append((number, number + 1))
     return ranges
-
-
-def _known_version(record: Versioned, what: str) -> Versioned:
-    if record.v > VERSION:
-        raise StoreTooNew(
-            f"{what} was written by a newer Craftscope (format {record.v}; this version reads up to {VERSION}). "
-            "Update Craftscope to see it."
-        )
-    return record

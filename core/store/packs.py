@@ -13,10 +13,10 @@ from typing import Annotated, Any, Final
 import msgspec
 import numpy as np
 
-from core.errors import StoreCorrupt, StoreTooNew
+from core.errors import StoreCorrupt
 from core.facts import ComponentTotal, EpisodeFacts
 from core.facts.episode import CHANGE_COLUMNS, DECISION_COLUMNS
-from core.store.blobs import compress, decompress, from_json, to_json
+from core.store.blobs import check_version, compress, decompress, from_json, to_json
 from core.types import StateFacts
 
 VERSION: Final = 2
@@ -66,8 +66,7 @@ def unpack(blob: bytes, what: str) -> EpisodeFacts | None:
     try:
         (length,) = _LENGTH.unpack_from(data)
         header = from_json(data[_LENGTH.size : _LENGTH.size + length], _Header, what)
-        if header.v > VERSION:
-            raise StoreTooNew(f"{what} was written by a newer Craftscope (format {header.v}). Update Craftscope.")
+        check_version(header.v, VERSION, what)
         if header.v < VERSION:
             return None
         columns: dict[str, Any] = {}

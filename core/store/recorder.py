@@ -150,19 +150,7 @@ class EpisodeRecorder:
         for number, part in new_parts.items():
             self._request_parts.known(number, part)
         self._component_types = types
-        self._facts.add(
-            decision.before,
-            decision.after,
-            decision.unlocked,
-            env_reward=decision.env_reward,
-            reward=decision.reward.total,
-            step_end=n_steps,
-            components=decision.reward.components,
-        )
-        self._n_steps = n_steps
-        self._env_rewards.append(decision.env_reward)
-        self._rewards.append(decision.reward.total)
-        self._unlocked.update(unlocks)
+        self._count(decision, unlocks)
         if fills_chunk:
             self._chunks, self._first_scene = [], n_steps + 1
         else:
@@ -184,6 +172,22 @@ class EpisodeRecorder:
             if len(self._chunks) > 1:
                 self._merge(connection, self._chunks, self._n_steps)
             connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
+
+    def _count(self, decision: Decision, unlocks: dict[str, int]) -> None:
+        """Count a stored decision."""
+        self._n_steps += len(decision.steps)
+        self._env_rewards.append(decision.env_reward)
+        self._rewards.append(decision.reward.total)
+        self._unlocked.update(unlocks)
+        self._facts.add(
+            decision.before,
+            decision.after,
+            decision.unlocked,
+            env_reward=decision.env_reward,
+            reward=decision.reward.total,
+            step_end=self._n_steps,
+            components=decision.reward.components,
+        )
 
     def _new_unlocks(self, decision: Decision) -> dict[str, int]:
         """Achievements that its steps show as unlocked for the first time, with the step."""

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Insert, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, StoreCorrupt, StoreTooNew, UnknownEpisode
-from core.store.blobs import corrupt_row, from_json, to_json
+from core.store.blobs import check_version, corrupt_row, from_json, to_json
 from core.store.tables import AnyRow, AnySelect, episodes, reward_configs, runs
 from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig
 
@@ -144,8 +144,7 @@ def _read_reward(blob: bytes) -> RewardConfig:
 def read_spec(blob: bytes, reward_blob: bytes, what: str) -> EpisodeSpec:
     """The specification that was stored. Raises StoreCorrupt, StoreTooNew."""
     record = from_json(blob, _SpecRecord, what)
-    if record.v > _SPEC_VERSION:
-        raise StoreTooNew(f"{what} was written by a newer Craftscope (format {record.v}). Update Craftscope to see it.")
+    check_version(record.v, _SPEC_VERSION, what)
     return replace(record.spec, reward=_read_reward(reward_blob))
 
 

@@ -29,21 +29,10 @@ def folder() -> Iterator[Path]:
         yield made
 
 
-def protect_file(folder: Path) -> None:
+def protect(folder: Path, file_mode: int = 0o444, folder_mode: int = 0o555) -> None:
     for path in folder.iterdir():
-        path.chmod(0o444)
-    folder.chmod(0o777)
-
-
-def protect_folder(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.chmod(0o666)
-    folder.chmod(0o555)
-
-
-def protect_both(folder: Path) -> None:
-    protect_file(folder)
-    folder.chmod(0o555)
+        path.chmod(file_mode)
+    folder.chmod(folder_mode)
 
 
 def assert_refuses_to_write(store: TraceStore) -> None:
@@ -60,13 +49,13 @@ def assert_refuses_to_write(store: TraceStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("protect", "named"),
-    [(protect_file, "its file"), (protect_folder, "its folder"), (protect_both, "its file and folder")],
+    ("file_mode", "folder_mode", "named"),
+    [(0o444, 0o777, "its file"), (0o666, 0o555, "its folder"), (0o444, 0o555, "its file and folder")],
 )
 def test_a_protected_file_is_opened_read_only_and_not_changed(
-    folder: Path, protect: Callable[[Path], None], named: str
+    folder: Path, file_mode: int, folder_mode: int, named: str
 ):
-    protect(folder)
+    protect(folder, file_mode, folder_mode)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with unprivileged():
         with TraceStore(f"sqlite:///{folder / 'traces.db'}") as store:
@@ -99,7 +88,7 @@ def test_an_older_schema_that_cannot_be_written_is_refused_and_left_alone(folder
     with TraceStore(f"sqlite:///{folder / 'traces.db'}") as today:
         copy_as_of("0002", f"sqlite:///{tmp_path / 'older.db'}", today)
     shutil.copy(tmp_path / "older.db", folder / "older.db")
-    protect_both(folder)
+    protect(folder)
     before = (folder / "older.db").read_bytes()
     with unprivileged(), pytest.raises(StoreReadOnly, match="older schema 0002 .* `python -m core.store migrate`"):
         TraceStore(f"sqlite:///{folder / 'older.db'}")
@@ -108,7 +97,7 @@ def test_an_older_schema_that_cannot_be_written_is_refused_and_left_alone(folder
 
 def test_an_empty_read_only_file_is_refused(folder: Path):
     (folder / "empty.db").touch()
-    protect_both(folder)
+    protect(folder)
     with unprivileged(), pytest.raises(StoreReadOnly, match=r"empty.db is empty.* can be read but not written"):
         TraceStore(f"sqlite:///{folder / 'empty.db'}")
 

@@ -62,7 +62,7 @@ class PostgresServer:
 
 
 def _program(name: str) -> str | None:
-    """Debian keeps the server's programs beside the path."""
+    """Debian installs the server's programs outside of PATH."""
     versions = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return shutil.which(name) or (str(versions[-1]) if versions else None)
 
