@@ -1,7 +1,7 @@
 """What a model's server can cost by its answer alone: CPU time to read a megabyte of text, or a stream of
 20,000 chunks, made for that.
 
-Goal: under 1 s for any of them, so that no answer holds up a worker; a reader that looks back would take minutes.
+Goal: under 1 s for any of them, so that no answer blocks a worker; a reader with backtracking would take minutes.
 """
 
 from __future__ import annotations

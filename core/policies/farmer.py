@@ -47,8 +47,8 @@ def fill_up(situation: Situation, memory: Memory) -> Plan | None:
     for vital, source, enough in _ENOUGH:
         target = situation.nearest(situation.where(source))
         if target and target.steps <= _STEPS_TO_FILL_UP and not situation.has(vital, enough):
-            held = situation.inventory[vital]
-            reason = f"Filling up for the night, {vital} is {held} of 9; {source} is {way(situation, target.cell)}."
+            level = situation.inventory[vital]
+            reason = f"Filling up for the night, {vital} is {level} of 9; {source} is {way(situation, target.cell)}."
             return Plan(situation.use(target.cell, "do"), reason)
     return None
 

@@ -52,8 +52,8 @@ class LlmParams:
     history: int = integer(
         8,
         label="Decisions remembered",
-        description="How many earlier decisions a request holds at most. When it is full, the older half is dropped at "
-        "once, so that the server's prompt cache keeps its use.",
+        description="How many earlier decisions a request contains at most. Beyond that, the older half is dropped at "
+        "once, so that the server's prompt cache stays useful.",
         low=0,
         high=16,
     )

@@ -170,7 +170,7 @@ class LlmPolicy:
 
     def _server(self) -> tuple[Endpoint, ModelClient]:
         if self._connected is None:
-            raise PolicyError("connection", "The policy was asked before `reset` had connected it.")
+            raise PolicyError("connection", "`decide` was called before `reset`.")
         return self._connected
 
     def request(self, observation: Observation, history: Sequence[Decision]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class KeyRemover:
         self._base64 = {piece for shift in range(3) for piece in _windows(_base64_core(encoded, shift), _BASE64_PIECE)}
 
     def text(self, text: str) -> str:
-        """`text` with every run of characters that holds six or more of the key's in a row replaced."""
+        """Replaces every run of characters that contains six or more of the key's in a row."""
         if not self._plain:
             return text
         hits = list(self._hits(text))

@@ -68,7 +68,7 @@ def aim(
     is_deadly: Sequence[bool],
     accept: Callable[[int, int], bool],
 ) -> list[int] | None:
-    """The shortest moves (as offsets) after which `accept(cell, faced cell)` is true; None if there are none.
+    """The shortest moves (as offsets) after which `accept(cell, faced cell)` is true; None if it is not reachable.
 
     A move towards a free cell goes there, one towards a blocked cell turns; deadly cells are avoided.
     """

@@ -9,22 +9,13 @@ errors          tells servers' errors apart, and when to ask again
 values          JSON and Python values of unknown type
 """
 
-from core.policies.tools.calls import (
-    TOOL_NAME,
-    RawCall,
-    ReadCall,
-    call_interact,
-    read_tool_call,
-    read_tool_calls,
-    tool_schema,
-)
+from core.policies.tools.calls import TOOL_NAME, RawCall, call_interact, read_tool_call, read_tool_calls, tool_schema
 from core.policies.tools.response import ParsedResponse, Usage, assistant_message, ended_by_a_limit, parse_response
 
 __all__ = [
     "TOOL_NAME",
     "ParsedResponse",
     "RawCall",
-    "ReadCall",
     "Usage",
     "assistant_message",
     "call_interact",

@@ -128,7 +128,7 @@ def read_tool_calls(
     `truncated`, and a last call without arguments counts as cut off.
     """
     if not calls:
-        return PolicyReply((), error_kind="no_tool_call", error_detail="The answer holds no tool call.")
+        return PolicyReply((), error_kind="no_tool_call", error_detail="The answer contains no tool call.")
     read: list[ReadCall] = []
     for call in islice(_one_by_one(calls), _MAX_CALLS):
         read.append(_read_raw(call, offered, max_actions))
@@ -289,7 +289,7 @@ def _read_arguments(unread: ToolCall, arguments: dict[str, Any], max_actions: in
     actions, dropped = _sort_out(names or (), max_actions)
     call = replace(unread, actions=actions, dropped=dropped, reasoning=as_text(arguments.get("reasoning")))
     if names is None:
-        return ReadCall(call, "bad_arguments", 'The arguments hold no list "actions".')
+        return ReadCall(call, "bad_arguments", 'The arguments contain no list "actions".')
     if not names:
         return ReadCall(call, "bad_arguments", 'The list "actions" is empty.')
     if not actions:
@@ -340,7 +340,7 @@ def _sort_out(names: Iterable[object], max_actions: int | None) -> tuple[tuple[s
         elif action is None:
             dropped.append(_unknown_action(cut("null" if name is None else as_text(name), _MAX_NAME)))
         else:
-            dropped.append(DroppedAction(as_text(name), f"A call may hold at most {max_actions} actions."))
+            dropped.append(DroppedAction(as_text(name), f"A call may have at most {max_actions} actions."))
     if more:
         dropped.append(DroppedAction("...", f"{more} more actions were dropped."))
     return tuple(actions), tuple(dropped)

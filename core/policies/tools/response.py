@@ -55,7 +55,7 @@ class ParsedResponse:
     warning: the actions are executed, but something else was wrong: `truncated`, `content_filter`, `tool_use_failed`,
         the error kind of another call, or `special_tokens`: marks of calls or tokens that were not read.
     error_detail: what is wrong and what to do, in a sentence or two.
-    retry_after_s: seconds to wait, if the server said so.
+    retry_after_s: seconds to wait, if the server names them.
     content: the assistant's text without its thinking. reasoning: its thinking, from any field or from the text.
     """
 
@@ -78,7 +78,7 @@ class ParsedResponse:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The names of the dropped actions as written; the calls hold the reasons."""
+        """The names of the dropped actions as written; the calls have the reasons."""
         return tuple(dropped.name for call in self.tool_calls for dropped in call.dropped)
 
     def reply(self, model_call: ModelCall | None = None) -> PolicyReply:
@@ -96,7 +96,7 @@ def parse_response(
 
     An answer that reports an error has no actions, even if calls came before the error. Cut calls are never completed.
     Groq answers 400 with `tool_use_failed` and the model's text in `failed_generation` when its own parser gave up
-    (huggingface/smolagents#1119): if that text holds only whole calls of offered tools they are executed with the
+    (huggingface/smolagents#1119): if that text contains only complete calls of offered tools they are executed with the
     warning `tool_use_failed`, otherwise that is the error.
     """
     answer = as_dict(response)

@@ -1,6 +1,6 @@
 """Finds thinking and calls in the text of an answer, where a server left them.
 
-Calls with a mark of their family are looked for first; only if there is none, bare JSON and Python. Reading takes time
+Calls with a mark of their family are read first; without any, bare JSON and Python. Reading takes time
 in proportion to the text: nothing is read twice, a call that is cut off ends the search, and failed attempts are
 counted.
 """
@@ -129,12 +129,12 @@ def find_final_calls(thinking: str, offered: Sequence[str]) -> list[RawCall]:
 
 
 def has_call_marks(text: str, offered: Sequence[str]) -> bool:
-    """Whether a text holds a special token or the opening mark of a call."""
+    """Whether a text contains a special token or the opening mark of a call."""
     return bool(_SPECIAL_TOKEN.search(text) or call_marks(tuple(offered)).first(text))
 
 
 def has_leftovers(text: str) -> bool:
-    """Whether a text without its calls holds an unknown special token, or a call without a name."""
+    """Whether a text without its calls contains an unknown special token, or a call without a name."""
     unknown = any(not _STRUCTURE.fullmatch(token[1]) for token in _SPECIAL_TOKEN.finditer(text))
     return unknown or _NAMELESS_CALL.search(text) is not None
 
@@ -365,7 +365,7 @@ def _holds_actions(call: RawCall, text: str, start: int) -> bool:
 
 
 def _whole_python(text: str) -> list[RawCall]:
-    """A call of any tool, if the text holds nothing else."""
+    """A call of any tool, if the text contains nothing else."""
     match = re.match(r"\[?\s{0,9}([A-Za-z_][\w.]{0,80})(?=\()", text)
     if not match:
         return []

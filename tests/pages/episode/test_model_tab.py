@@ -304,10 +304,10 @@ def test_a_cut_call_blames_the_token_limit_only_if_the_server_says_so(data_dir: 
     finished = opened_at(0)
     assert "incomplete call" in texts(finished)
     assert any("look at the server's tool-call parser" in text for text in texts(finished))
-    assert not any("limit of tokens" in text for text in texts(finished))
+    assert not any("limit of output tokens" in text for text in texts(finished))
     cut = opened_at(1)
     assert "cut off by the token limit" in texts(cut)
-    assert any("raise the limit of tokens" in text for text in texts(cut))
+    assert any("raise the limit of output tokens" in text for text in texts(cut))
 
 
 def test_a_replacement_action_is_not_a_second_call(data_dir: Path):

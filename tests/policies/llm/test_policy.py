@@ -132,10 +132,10 @@ def test_a_request_that_is_too_long_without_history_stops(observation: Observati
 
 
 @pytest.mark.parametrize(
-    "said", [{"usage": {"cost": 0.5}}, {"usage": {"cost": {"total_cost": 0.5}}}, {"usage": {}, "total_cost": 0.5}]
+    "cost", [{"usage": {"cost": 0.5}}, {"usage": {"cost": {"total_cost": 0.5}}}, {"usage": {}, "total_cost": 0.5}]
 )
-def test_the_cost_reported_by_the_server_is_recorded(observation: Observation, said: dict[str, Any]) -> None:
-    reply, _ = decide(observation, [Answer(200, text=json.dumps(calls("noop", **said)))])
+def test_the_cost_reported_by_the_server_is_recorded(observation: Observation, cost: dict[str, Any]) -> None:
+    reply, _ = decide(observation, [Answer(200, text=json.dumps(calls("noop", **cost)))])
     assert reply.model_call is not None
     assert (reply.model_call.server_cost_usd, reply.model_call.cost_usd) == (0.5, None)
 

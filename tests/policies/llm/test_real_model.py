@@ -116,7 +116,8 @@ def test_a_request_contains_the_earlier_decisions(played: Played) -> None:
     *earlier, last = played.episode.decisions
     messages = sent_messages(call_of(last).request)
     assert [message.role for message in messages].count("assistant") == len(earlier)
-    assert sum("Vitals" in message.text for message in messages[1:]) == 1
+    # Not in the rules, nor in what the model writes itself.
+    assert sum("Vitals" in message.text for message in messages[1:] if message.role != "assistant") == 1
 
 
 def test_from_the_third_call_on_most_of_the_prompt_is_cached(played: Played) -> None:

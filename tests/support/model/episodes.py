@@ -49,7 +49,7 @@ def record(
 ) -> None:
     """One run of one episode that is played. budget: part of the run's configuration; only a worker looks at it.
 
-    others: how many more wait. key: what the variable of the key holds while it is played.
+    others: further queued episodes. key: the value of the key's variable during the episode.
     """
     with ModelServer(replies or (says(thinks("move_left", "do"), x_request_id="req_7"),)) as server:
         spec = EpisodeSpec(

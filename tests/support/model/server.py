@@ -132,7 +132,7 @@ def holds(until: threading.Event, then: Reply) -> Reply:
 
 
 def calls(*actions: str, **more: Any) -> dict[str, Any]:
-    """A chat completion whose one tool call holds these actions."""
+    """A chat completion with one tool call of these actions."""
     arguments = json.dumps({"actions": list(actions), "reasoning": "because"})
     function = {"name": "interact", "arguments": arguments}
     return {

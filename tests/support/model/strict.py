@@ -174,8 +174,8 @@ class StrictFastApi(StrictProvider):
             if name not in self.MESSAGE_FIELDS
         ]
         if extra:
-            said = "Extra inputs are not permitted"
-            return 422, {"detail": [{"type": "extra_forbidden", "loc": loc, "msg": said} for loc in extra]}
+            message = "Extra inputs are not permitted"
+            return 422, {"detail": [{"type": "extra_forbidden", "loc": loc, "msg": message} for loc in extra]}
         return super().problem(request)
 
     def message(self, at: int) -> Message:
