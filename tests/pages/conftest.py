@@ -13,23 +13,15 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
 from core.env.rules import ENGINE_VERSION
-from core.rollout import run_rollout
 from core.settings import Settings, load_settings
 from core.store import TraceStore
-from core.types import (
-    EpisodeSpec,
-    Limits,
-    PolicySpec,
-    QueuedEpisode,
-    RewardConfig,
-    Run,
-)
+from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from tests.support import ROOT
-from tests.support.launches import kill_workers
+from tests.support.launches import kill_workers, record_queue
 
 
 @pytest.fixture(scope="session", autouse=True)
-def installed_components_are_looked_for_once() -> Iterator[None]:
+def scan_components_once() -> Iterator[None]:
     """Streamlit reads the metadata of every installed package at each AppTest, a fifth of the time of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
@@ -38,7 +30,7 @@ def installed_components_are_looked_for_once() -> Iterator[None]:
 
 @pytest.fixture
 def data_dir(tmp_path: Path, sqlite_tables: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A data folder that the pages use, with an empty database; the store cached by an earlier test is let go."""
+    """The pages' data folder with an empty database; caches of earlier tests are cleared."""
     monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("CRAFTSCOPE_DB_URL", raising=False)
     monkeypatch.chdir(ROOT)
@@ -75,11 +67,7 @@ def recorded_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for index, (policy, seed) in enumerate([("scripted", 42), ("scripted", 7), ("random", 42)], start=1)
     )
     store.runs.create(Run("f" * 32, datetime.now(UTC), queued, name="Recorded"))
-    while claimed := store.queue.claim_next(worker="tests"):
-        run_id, episode = claimed
-        run_rollout(
-            episode.spec, episode_id=episode.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
-        )
+    record_queue(store)
     store.close()
     return folder
 
@@ -93,8 +81,8 @@ def recorded(data_dir: Path, recorded_folder: Path) -> Iterator[TraceStore]:
 
 
 @pytest.fixture(autouse=True)
-def charts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No browser is here to say that a frame is painted, and charts wait for that in a window's first run."""
+def charts_in_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a session's first run, charts wait until a browser has painted a frame; here is no browser."""
     monkeypatch.setattr("pages.components.episode.view.is_first_look", lambda: False)
 
 

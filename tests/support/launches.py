@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from core.rollout import run_rollout
 from core.settings import Settings
 from core.slots import Slot, free_slots, known_slot_paths, read_record
 from core.store import EpisodeSummary, TraceStore
@@ -49,6 +50,15 @@ def play_queue(store: TraceStore, settings: Settings) -> int:
     """Play the queued episodes as a worker does, in this process. Returns how many were played."""
     with next(free_slots(settings)) as slot:
         return work(store, slot, Heartbeat(settings), threading.Event())
+
+
+def record_queue(store: TraceStore) -> None:
+    """Play and record the queued episodes without a worker."""
+    while claimed := store.queue.claim_next(worker="tests"):
+        run_id, queued = claimed
+        run_rollout(
+            queued.spec, episode_id=queued.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
+        )
 
 
 def wait_for(what: str, look: Callable[[], Found | None]) -> Found:

@@ -23,7 +23,6 @@ from pages.components.episode.ledger_charts import (
     ReturnToGo,
     curves,
     heat_map,
-    label_of,
 )
 from pages.components.episode.ledger_panel import ROWS, curves_csv, decisions_around, ledger_csv, table_of
 from pages.components.player.episode_data import EpisodeData
@@ -67,13 +66,6 @@ def test_every_view_draws_and_is_in_the_url(recorded: TraceStore):
     assert (charts(on_ledger("Table")), charts(on_ledger("Heat map")), charts(on_ledger("Curves"))) == (0, 1, 1)
 
 
-def test_a_recorded_episode_adds_up(recorded: TraceStore):
-    at = on_ledger()
-    count = len(recorded.episodes.decisions(SCRIPTED))
-    assert f"Components add up to the logged reward in all {count} decisions" in captions(at)
-    assert "do not add up" not in markdown(at)
-
-
 def test_a_mismatch_is_shown_in_red_with_a_button_to_the_first_one(recorded: TraceStore):
     one_more(recorded, 9)
     one_more(recorded, 5)
@@ -84,27 +76,20 @@ def test_a_mismatch_is_shown_in_red_with_a_button_to_the_first_one(recorded: Tra
     assert selector(at).value == 5
 
 
-def test_the_return_to_go_sums_from_the_decision_to_the_end(recorded: TraceStore):
+def test_the_table_marks_the_decision_and_its_return_to_go(recorded: TraceStore):
     rewards = recorded.episodes.decisions(SCRIPTED)
     at = on_ledger()
     go_to(at, 4)
     shaped = sum(row.reward for row in rewards[4:])
     env = sum(row.env_reward for row in rewards[4:])
     assert f"Return-to-go from decision 4: shaped {shaped:+.2f}, environment {env:+.2f}" in captions(at)
-
-
-def test_gamma_discounts_the_return_to_go(recorded: TraceStore):
-    at = on_ledger(to_go_gamma="0.5")
-    shaped = return_to_go([row.reward for row in recorded.episodes.decisions(SCRIPTED)], 0.5)[0]
-    assert f"(γ 0.5): shaped {shaped:+.2f}" in captions(at)
-
-
-def test_the_table_marks_the_current_decision(recorded: TraceStore):
-    at = on_ledger(step="20")
     (table,) = [each for each in at.get("bidi_component") if "ledger_table" in each.proto.component_name]
     sent = json.loads(table.proto.json)
-    assert sent["current"] == selector(at).value
-    assert sent["current"] in [row["decision"] for row in sent["rows"]]
+    assert sent["current"] == 4 and 4 in [row["decision"] for row in sent["rows"]]
+    assert f"Components add up to the logged reward in all {len(rewards)} decisions" in captions(at)
+    assert "do not add up" not in markdown(at)
+    discounted = return_to_go([row.reward for row in rewards], 0.5)[0]
+    assert f"(γ 0.5): shaped {discounted:+.2f}" in captions(on_ledger(to_go_gamma="0.5"))
 
 
 def test_an_episode_without_rewards_says_so(recorded: TraceStore):
@@ -122,7 +107,7 @@ def test_names_from_a_trace_are_never_read_as_markdown(recorded: TraceStore):
         assert all("<img" not in chart.proto.spec for chart in at.get("plotly_chart"))
 
 
-# ----------------------------------------------------------------------------------------------- its parts
+# ----------------------------------------------------------------------------------------------- its figures
 
 
 def part(name: str, value: float, kind: str = "inventory") -> RewardComponent:
@@ -165,6 +150,10 @@ def test_the_table_lists_the_current_decision_and_rewarded_ones_around_it():
     assert decisions_around(ledger, 0) == list(range(0, 160, 10))
     assert decisions_around(ledger, 999) == [*range(850, 1_000, 10), 999]
     assert all(len(decisions_around(ledger, current)) == ROWS for current in range(0, 1_000, 7))
+    data = episode_data_of(long_episode())
+    logged = np.array([row.reward for row in data.decisions])
+    columns, rows = table_of(data, logged, return_to_go(logged), 5_000, "dark")
+    assert len(rows) == ROWS and len(columns) <= ROWS
 
 
 def test_a_mismatched_decision_is_listed_even_without_components():
@@ -176,19 +165,6 @@ def test_a_mismatched_decision_is_listed_even_without_components():
         (2, "+0.50", True),
         (3, "+0.10", False),
     ]
-
-
-def test_long_component_names_are_cut_in_labels():
-    column = Ledger.of([paid(part("w" * 200, 0.1))]).columns[0]
-    assert len(label_of(column)) <= 40
-
-
-def test_the_table_of_a_long_episode_stays_small():
-    data = episode_data_of(long_episode())
-    logged = np.array([row.reward for row in data.decisions])
-    columns, rows = table_of(data, logged, return_to_go(logged), 5_000, "dark")
-    assert len(rows) == ROWS
-    assert len(columns) <= ROWS
 
 
 def test_a_cell_explains_its_reward():
@@ -272,12 +248,6 @@ def test_curves_end_at_their_sums_which_add_up_to_the_return():
     assert shaped.y[0] == pytest.approx(ledger.totals.sum(), abs=1e-3)
     assert (env_to_go.y[0], env_to_go.y[-1]) == (500.0, 1.0)
     assert paid_by_env.customdata[-1] == "+500.00"
-
-
-def test_curves_show_zero_without_a_sign():
-    ledger, env = Ledger.of(long_episode(20)), np.zeros(20)
-    *_, paid_by_env, _ = traces(curves(ledger, env, ReturnToGo(return_to_go(ledger.totals), env), 3, "light"))
-    assert set(paid_by_env.customdata) == {"0.00"}
 
 
 def test_bins_cover_every_decision_once():

@@ -162,11 +162,12 @@ def test_http_attempts_and_waits_are_shown_and_timed(data_dir: Path):
     assert float(timing.split("waiting ")[1].split(" ms")[0]) >= 250
 
 
-def test_a_pause_before_a_retry_counts_as_waiting(data_dir: Path):
+def test_a_picture_is_shown_and_a_pause_before_a_retry_counts_as_waiting(data_dir: Path):
     good, broken = says(thinks("move_left", "do")), says({"error": {"message": "broken"}}, status=500)
-    played(good, broken, good, on_bad_call="retry", http_retries=0)
+    played(good, broken, good, on_bad_call="retry", http_retries=0, observe="both")
     at = opened()
     assert any("HTTP 500" in text and "Then waited" in text for text in texts(at))
+    assert "288 × 288 pixels, PNG, " in captions(at) and at.get("image")
     with TraceStore.from_settings(load_settings()) as store:
         call = store.episodes.decision(EPISODE, 1).model_call
         assert call is not None and call.earlier[0].paused_ms > 0
@@ -221,13 +222,6 @@ def test_text_of_a_model_is_never_read_as_markdown(data_dir: Path):
     for kind in (at.markdown, at.caption, at.title, at.subheader, at.metric, at.expander):
         for element in kind:
             assert "example.org" not in str(element.proto), element
-
-
-def test_a_sent_picture_is_shown_with_its_size(data_dir: Path):
-    played(observe="both")
-    at = opened(step=1)
-    assert any("288 × 288 pixels, PNG, " in caption.value for caption in at.caption)
-    assert at.get("image")
 
 
 def test_a_long_answer_is_cut_and_can_be_downloaded(data_dir: Path):

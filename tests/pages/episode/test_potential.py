@@ -9,12 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.potential_check import CHOICES, PotentialCheck, check
-from core.rollout import run_rollout
 from core.store import TraceStore
 from core.types import Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.episode.potential_chart import MAX_COLUMNS, is_cut, potential_chart
 from pages.components.episode.potential_panel import verdict
 from tests.support.episode_page import SCRIPTED, opened, selector, spec_of
+from tests.support.launches import record_queue
 from tests.support.pages import said
 
 SHAPED = "9" * 32
@@ -30,8 +30,7 @@ def shaped(recorded: TraceStore) -> TraceStore:
         reward=RewardConfig("potential_based", params=params),
     )
     recorded.runs.create(Run("c" * 32, datetime.now(UTC), (QueuedEpisode(SHAPED, spec),)))
-    recorded.queue.claim_next(worker="tests")
-    run_rollout(spec, episode_id=SHAPED, run_id="c" * 32, recorder_for=lambda entry: recorded.recorder(entry.id))
+    record_queue(recorded)
     return recorded
 
 

@@ -66,27 +66,6 @@ def test_a_link_fills_the_form(stored: TraceStore):
     assert "3 seeds × 3 = 9 or more" in summary(at)
 
 
-def test_settings_are_in_the_url(stored: TraceStore):
-    at = opened()
-    at.text_input(key="launch_seeds").set_value("5, 6")
-    at.number_input(key="launch_episodes").set_value(2)
-    checked(at.number_input(key="launch_max_steps").set_value(70).run())
-    assert link(at) == {"play": "5, 6", "by": "scripted", "episodes": "2", "max_steps": "70"}  # defaults are left out
-    assert not at.query_params  # a parameter set here would be one more entry of the browser's history
-
-
-def test_invalid_values_of_a_link_are_reported_and_replaced(stored: TraceStore):
-    at = opened(policy="scriptedd", episodes="many")
-    said = " ".join(warning.value for warning in at.warning)
-    assert "scriptedd" in said
-    assert "did you mean" in said
-    assert "many" in said
-    assert at.selectbox(key="launch_policy").value == "scripted"
-    assert at.number_input(key="launch_episodes").value == 1
-    assert checked(at.run()).warning  # the page also reruns by itself, when worlds were generated
-    assert not checked(at.number_input(key="launch_episodes").set_value(2).run()).warning
-
-
 EDITED = RewardConfig(
     strategy="consistent",
     enabled=False,
@@ -133,6 +112,7 @@ def test_edits_survive_in_the_link(stored: TraceStore):
     at.number_input(key="launch_max_ops").set_value(600)
     checked(at.selectbox(key="launch_policy").set_value("farmer").run())
     checked(at.selectbox(key="launch_param_farmer_farm").set_value("stone").run())
+    assert not at.query_params  # a parameter set here would be another entry of the browser's history
     again = opened(**link(at))
     expected = RewardConfig(strategy="per_achievement", default_achievement_count_weight=0.5)
     assert expected.config_hash in summary(at) and expected.config_hash in summary(again)
@@ -147,7 +127,7 @@ def test_a_saved_reward_configuration_of_a_link_is_shown_by_name(stored: TraceSt
     assert at.selectbox(key="launch_start").value == "saved:mine"
 
 
-def test_a_hostile_link_is_reported_and_gets_the_defaults(stored: TraceStore):
+def test_invalid_and_hostile_values_of_a_link_are_reported_and_replaced(stored: TraceStore):
     image = "![x](http://host/y)"
     at = opened(
         **{
@@ -156,6 +136,8 @@ def test_a_hostile_link_is_reported_and_gets_the_defaults(stored: TraceStore):
             "farmer.farm": image,
             "farmer.max_actions": "0",
             "max_actions": "0",
+            "on_done": "resett",
+            "episodes": "many",
             "budget_usd": "-1",
             "farmer.seeds": "1",
             "llm.base_url": "http://host",
@@ -169,13 +151,15 @@ def test_a_hostile_link_is_reported_and_gets_the_defaults(stored: TraceStore):
         "Invalid reward configuration in the link: ",
         'The link\'s "farmer.farm" is "![x]',
         '"farmer.max_actions"',
+        '"on_done" is "resett": unknown name; did you mean "reset"?',
+        '"episodes" is "many": it is not a whole number',
     ):
         assert any(part in sentence for sentence in unescaped)
     for name in ("farmer.seeds", "llm.base_url"):
         assert f'Unknown setting in the link: "{name}".' in unescaped
     assert any('"max_actions" is "0"' in sentence for sentence in unescaped)
     assert any('"budget_usd" is "-1"' in s and s.endswith("Left empty.") for s in unescaped)
-    assert len(said) == 7
+    assert len(said) == 9
     assert RewardConfig(strategy="per_achievement").config_hash in summary(at)
     assert at.selectbox(key="launch_param_farmer_farm").value == "water"
     assert link(at) == {"play": "42", "by": "farmer", "episodes": "1"}

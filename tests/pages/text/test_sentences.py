@@ -98,7 +98,7 @@ def test_a_lambda_of_zero_is_explained():
 @pytest.mark.parametrize(
     ("given", "text"), [(0.0, "λ 1 (0 counts as 1)"), (None, "λ 1 (empty counts as 1)"), (1.0, "λ 1"), (0.5, "λ 0.5")]
 )
-def test_every_page_that_shows_a_configuration_says_that_lambda_0_counts_as_1(given: float | None, text: str):
+def test_lambda_zero_counts_as_1_in_every_text(given: float | None, text: str):
     config = RewardConfig("per_achievement", indicator_lambda=given)
     assert lambda_text(config) == text
     assert reward_text(config) == f"Per achievement, {text}"

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.env.rules import ENGINE_VERSION
-from core.rollout import run_rollout
 from core.settings import Settings
 from core.store import TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
+from tests.support.launches import record_queue
 
 EPISODE, LONG, TAMPERED = "a" * 32, "c" * 32, "d" * 32
 WRONG = 7  # the decision of TAMPERED whose reward was changed
@@ -26,11 +26,7 @@ def record_episodes(folder: Path) -> None:
         store.runs.create(Run("b" * 32, datetime.now(UTC), short, name="A run"))
         long = (QueuedEpisode(LONG, _LONG_SPEC), QueuedEpisode(TAMPERED, _LONG_SPEC))
         store.runs.create(Run("e" * 32, datetime.now(UTC), long))
-        while claimed := store.queue.claim_next(worker="tests"):
-            run_id, queued = claimed
-            run_rollout(
-                queued.spec, episode_id=queued.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
-            )
+        record_queue(store)
         with store._database.writing() as connection:
             connection.exec_driver_sql(
                 "UPDATE decisions SET reward = reward + 0.5 "
