@@ -1,4 +1,4 @@
-"""Figures of the "Ledger" tab. The environment's reward has its own panel and colour: it is no component."""
+"""Figures of the "Ledger" tab. The environment's reward has its own panel and colour: it is not a component."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _actions(call: ToolCall) -> str:
 
 
 def _show_exchange(call: ModelCall) -> None:
-    """The HTTP attempts; open where there was more than one."""
+    """The HTTP attempts; open if there was more than one."""
     if not call.attempts and not call.headers and not call.paused_ms:
         return
     label = f"HTTP: {plural(len(call.attempts), 'attempt')}"

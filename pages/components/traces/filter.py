@@ -148,7 +148,7 @@ def _accepted(names: Sequence[str]) -> str:
 
 def _unparsed(name: str, is_valid: Callable[[str], bool], accepted: str) -> Iterable[str]:
     return (
-        f'{name} "{_named(given)}" (give {accepted})'
+        f'{name} "{_named(given)}" (enter {accepted})'
         for given in st.query_params.get_all(name)
         if given and not is_valid(given)
     )

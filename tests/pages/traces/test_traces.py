@@ -68,9 +68,9 @@ def test_the_seeds_filter_takes_ranges_and_reports_errors(recorded: TraceStore):
         ({"policy": "scriptd"}, 'policy "scriptd" (did you mean "scripted"? accepted: random, scripted)'),
         ({"achievements": "collect_wod"}, 'did you mean "collect wood"?'),
         ({"run": "0123456789"}, 'run "0123456789" (unknown run)'),
-        ({"min_reward": "nan"}, 'min_reward "nan" (give a number)'),
-        ({"max_reward": "many"}, 'max_reward "many" (give a number)'),
-        ({"since": "garbage"}, 'since "garbage" (give a day such as 2026-03-01)'),
+        ({"min_reward": "nan"}, 'min_reward "nan" (enter a number)'),
+        ({"max_reward": "many"}, 'max_reward "many" (enter a number)'),
+        ({"since": "garbage"}, 'since "garbage" (enter a day such as 2026-03-01)'),
     ],
 )
 def test_an_invalid_filter_of_a_link_is_reported_and_the_others_apply(
