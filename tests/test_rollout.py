@@ -146,13 +146,6 @@ def test_a_waiting_policy_gets_the_remaining_time_and_ends_by_the_time_limit():
     assert episode.decisions[-1].warning == "The model had not answered when the time of the rollout was over."
 
 
-def test_the_decision_limit_ends_an_episode():
-    episode = play(Plays(("noop", "noop")), limited(max_decisions=3))
-    assert episode.stop_reason is StopReason.MAX_DECISIONS
-    assert (len(episode.decisions), episode.length) == (3, 6)
-    assert episode.status is EpisodeStatus.COMPLETED
-
-
 def test_the_step_limit_cuts_a_decision_and_records_what_was_not_executed():
     episode = play(Plays(("noop", "move_left", "move_up")), limited(max_steps=5))
     assert episode.stop_reason is StopReason.MAX_STEPS
@@ -160,16 +153,18 @@ def test_the_step_limit_cuts_a_decision_and_records_what_was_not_executed():
     assert episode.decisions[-1].not_executed == ("move_up",)
 
 
-def test_ops_count_policy_calls_and_environment_turns():
-    episode = play(Plays(), limited(max_ops=5))
-    assert episode.stop_reason is StopReason.MAX_OPS
-    assert [len(decision.steps) for decision in episode.decisions] == [1, 1, 0]
-
-
-def test_a_list_of_ops_is_played_to_its_end():
-    episode = play(Plays(), limited(ops_given=4))
-    assert episode.stop_reason is StopReason.OPS_DONE
-    assert [len(decision.steps) for decision in episode.decisions] == [1, 1]
+@pytest.mark.parametrize(
+    ("limit", "value", "reason", "steps"),
+    [
+        ("max_decisions", 3, StopReason.MAX_DECISIONS, [1, 1, 1]),
+        ("max_ops", 5, StopReason.MAX_OPS, [1, 1, 0]),  # policy calls and environment turns
+        ("ops_given", 4, StopReason.OPS_DONE, [1, 1]),
+    ],
+)
+def test_a_counted_limit_ends_an_episode(limit: str, value: int, reason: StopReason, steps: list[int]):
+    episode = play(Plays(), limited(**{limit: value}))
+    assert (episode.stop_reason, episode.status) == (reason, EpisodeStatus.COMPLETED)
+    assert [len(decision.steps) for decision in episode.decisions] == steps
 
 
 def test_the_time_limit_is_checked_between_steps():
@@ -305,14 +300,9 @@ def test_a_reward_strategy_that_raises_fails_the_episode_and_keeps_the_decision(
     assert failed.error.where.endswith(" in components")
 
 
-def test_the_policys_error_comes_before_the_strategys(fickle: type[Fickle]):
+def test_a_strategys_error_comes_after_the_policys_but_before_a_limit(fickle: type[Fickle]):
     fickle.fails_at = 0
-    episode = play(Plays(answer=lambda asked: PolicyReply(())), FICKLE)
-    assert episode.stop_reason is StopReason.NO_TOOL_CALL
-
-
-def test_a_limit_does_not_hide_the_error_of_a_strategy(fickle: type[Fickle]):
-    fickle.fails_at = 0
+    assert play(Plays(answer=lambda asked: PolicyReply(())), FICKLE).stop_reason is StopReason.NO_TOOL_CALL
     one_step = replace(FICKLE, limits=replace(FICKLE.limits, max_steps=1))
     assert play(Plays(("noop", "noop")), one_step).stop_reason is StopReason.REWARD_ERROR
 

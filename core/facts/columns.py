@@ -110,7 +110,7 @@ class FactColumns:
     def changes(self, episode: int) -> Iterator[Change]:
         """An episode's decisions as states, for rewards that cannot be computed from columns."""
         facts = self._episodes[episode]
-        state = _copied(facts.initial)
+        state = facts.initial
         bounds = np.searchsorted(facts.decisions, np.arange(facts.n_decisions + 1))
         ends = self.is_end[self.decisions_of(episode)]
         for index in range(facts.n_decisions):
@@ -184,10 +184,6 @@ def _fixed(*arrays: NDArray[Any]) -> None:
     """Makes them read-only. A write into a shared array would go unnoticed."""
     for array in arrays:
         array.setflags(write=False)
-
-
-def _copied(state: StateFacts) -> StateFacts:
-    return StateFacts(dict(state.achievements), dict(state.inventory), dict(state.achievement_counts))
 
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type[Kind]) -> NDArray[Kind]:
