@@ -189,7 +189,7 @@ def test_nothing_polls_before_the_browser_shows_the_page(waiting: TraceStore, mo
     assert polls == [None, 1.0]
 
 
-def test_hostile_text_of_a_run_is_shown_inert_and_cut(recorded: TraceStore, monkeypatch: pytest.MonkeyPatch):
+def test_hostile_text_of_a_run_is_shown_as_text_and_cut(recorded: TraceStore, monkeypatch: pytest.MonkeyPatch):
     hostile = "![x](http://example.org/x.png)\0\ud83d" + "z" * 1_000_000
     run = replace(recorded.runs.get(RECORDED_RUN), name=hostile)
     rows = tuple(

@@ -52,14 +52,15 @@ def test_the_sentence_has_lambda_and_changed_weights():
     config = RewardConfig(strategy="per_achievement", indicator_lambda=0.25, weights={"collect_wood": 0.125})
     sentence = reward_sentence(decided(config), config)
     assert sentence.startswith("Decision 12 earned +0.08 = λ 0.25 × (collect wood unlock 0.125 + ")
-
-
-def test_the_consistent_strategy_pays_for_any_unlock():
+    healed = replace(BEFORE, inventory=BEFORE.inventory | {"health": 10})
+    assert "(health +1 × " in reward_sentence(decided(PER_ACHIEVEMENT, healed), PER_ACHIEVEMENT)
     config = RewardConfig()
     assert reward_sentence(decided(config), config) == "Decision 12 earned +1.00 = λ 1.0 × (at least one unlock 1.00)"
 
 
 def test_a_decision_that_earned_nothing_says_why():
+    off = RewardConfig(enabled=False)
+    assert "shaping is off" in reward_sentence(decided(off), off)
     config = RewardConfig()
     assert "no achievement was unlocked" in reward_sentence(decided(config, BEFORE), config)
     assert "no inventory entry" in reward_sentence(decided(PER_ACHIEVEMENT, BEFORE), PER_ACHIEVEMENT)
@@ -76,17 +77,6 @@ def test_losses_cost_nothing():
     hungry = replace(BEFORE, inventory=BEFORE.inventory | {"health": 8})
     sentence = reward_sentence(decided(PER_ACHIEVEMENT, hungry), PER_ACHIEVEMENT)
     assert sentence.endswith("no inventory entry or achievement count rose; losses cost nothing.")
-
-
-def test_vitals_are_not_called_inventory():
-    healed = replace(BEFORE, inventory=BEFORE.inventory | {"health": 10})
-    sentence = reward_sentence(decided(PER_ACHIEVEMENT, healed), PER_ACHIEVEMENT)
-    assert "(health +1 × " in sentence
-
-
-def test_a_run_without_shaping_says_so():
-    config = RewardConfig(enabled=False)
-    assert "shaping is off" in reward_sentence(decided(config), config)
 
 
 def test_a_lambda_of_zero_is_explained():
