@@ -51,9 +51,7 @@ _QUOTA_CODE = _any(
 _QUOTA = _any(
     "exceeded your current quota",
     "insufficient (?:quota|balance|credits?|funds)",
-    "requires more credits",
-    "(?:out of|not enough|no) credits",
-    "used all available credits",
+    "(?:requires more|out of|not enough|no|used all available) credits",
     "credit balance is too low",
     "billing (?:hard )?limit",
     "check your (?:plan and )?billing",
@@ -70,25 +68,20 @@ _CONTEXT_CODE = _any(
     r"^1261\b",  # z.ai and Zhipu
 )
 _CONTEXT = _any(
-    "context_length_exceeded",
-    "context_window_exceeded",
+    r"context[ _](?:length|size|window|limit)[ _](?:is |was )?exceed",
     "exceed_context_size",
     "(?:maximum|max|model'?s|available|with|than the|of) context (?:length|size|window|limit)",
-    "context (?:length|size|window|limit) (?:is |was )?exceeded",
     r"exceeds? (?:the )?(?:\w{1,20} )?context",
     "context (?:the )?overflows",  # LM Studio
     r"exceeds the limit of \d",
     "range of input length",  # DashScope
     "exceeded model token limit",  # Moonshot
     "prompt exceeds max length",  # z.ai
-    r"context window exceeds limit",  # MiniMax
-    "maximum prompt length",  # xAI
-    "maximum model length",
+    "maximum (?:prompt|model) length",  # xAI, vLLM
     "max_(?:model|seq)_len",
     "(?:prompt|input|request|messages?) (?:is|are|was) too (?:long|large)",
     "too many (?:input )?tokens",
-    "reduce the length of",
-    "reduce your message size",
+    "reduce (?:the length of|your message size)",
     "exceeds the maximum (?:number of tokens|allowed length|input length|prompt length)",
     "longer than the (?:maximum )?model",
     r"too large for model with \d{1,9} maximum",
@@ -109,8 +102,7 @@ _CONTENT_FILTER = _any(
 )
 _AUTH = _any(
     "(?:invalid|incorrect|missing)[ _]api[ _]key",
-    "api_key_invalid",
-    "api key not valid",
+    "api(?:_key_invalid| key not valid)",
     "no auth credentials",
     "authentication[ _](?:error|fail)",
     "unauthorized",

@@ -284,6 +284,8 @@ def test_a_run_queued_by_an_earlier_version_can_be_played() -> None:
         ({"key_name": "sk-123 456"}, "never read"),
         ({"extra": "{"}, "JSON"),
         ({"extra": "[]"}, "object"),
+        ({"extra": '{"seed": NaN}'}, "JSON"),
+        ({"extra": '{"seed": "\\ud800"}'}, "JSON"),
         ({"extra": '{"messages": []}'}, "messages"),
         ({"temperature": 3}, "temperature"),
         ({"temperature": float("nan")}, "temperature"),
@@ -386,9 +388,3 @@ def test_a_line_break_after_a_key_is_removed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "FILE_KEY=127.0.0.1:9")
     monkeypatch.setenv("FILE_KEY", f"{KEY}\n")
     assert endpoint_for(LlmParams(**PARAMS, key_name="FILE_KEY")).key == KEY
-
-
-@pytest.mark.parametrize("extra", ['{"seed": NaN}', '{"seed": 1e999}', '{"seed": "\\ud800"}'])
-def test_more_fields_that_are_not_json_are_refused(extra: str) -> None:
-    with pytest.raises(InvalidConfig, match="More fields"):
-        checked_policy(PolicySpec("llm", {**PARAMS, "extra": extra}))

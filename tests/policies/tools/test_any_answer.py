@@ -109,30 +109,3 @@ def test_text_that_is_cut_anywhere_before_another_call(text: str, end: int, othe
     check(as_answer(text[:end] + junk + other))
     check(as_answer(junk + text[:end]))
     check({"status": 429, "headers": {"retry-after": junk}, "body": text[:end] + junk})
-
-
-FIELDS = (
-    "choices message tool_calls function name arguments actions content error delta "
-    "code finish_reason reasoning usage prompt_tokens metadata type text id index"
-).split()
-ANY_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30) | st.sampled_from(TEXTS),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(FIELDS),
-            inner,
-            max_size=5,
-        )
-    ),
-    max_leaves=30,
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(status=st.sampled_from([200, 400, 429, 500]) | ANY_JSON, headers=ANY_JSON, body=ANY_JSON, stream=ANY_JSON)
-def test_any_json_in_any_field(status: Any, headers: Any, body: Any, stream: Any):
-    check({"status": status, "headers": headers, "body": body})
-    check({"status": status, "headers": headers, "stream": stream})
-    check({"status": 200, "headers": headers, "body": {"choices": [{"message": body, "finish_reason": "stop"}]}})
-    check(body)

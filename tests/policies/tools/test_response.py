@@ -307,13 +307,3 @@ def test_no_value_makes_the_reader_raise(response: Any):
     read = parse_response(response)
     assert read.error_kind
     (read.error_detail + read.content + read.reasoning + "".join(read.dropped)).encode()
-
-
-def test_long_arguments_are_read():
-    for text in (
-        '{"actions": "' + "x," * 500_000 + '"}',
-        "[" * 1_000_000,
-        '{"a":' * 200_000,
-        '{"actions": ["do"]}' * 50_000,
-    ):
-        assert parsed(completion(call(text))) is not None

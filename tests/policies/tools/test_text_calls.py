@@ -209,8 +209,8 @@ def test_a_tool_that_was_not_offered_is_an_error_in_text_too(content: str):
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_megabyte_of_hostile_text_is_read(piece: str):
-    content = piece * (1_000_000 // len(piece))
+def test_long_hostile_text_is_read(piece: str):
+    content = piece * (300_000 // len(piece))
     read = answered(content, reasoning_content=content)
     assert (read.error_kind is None) == bool(read.actions)
 
