@@ -1,4 +1,4 @@
-"""The episode page in a real browser: what fits into a window, and where the focus shows."""
+"""The episode page in a real browser: what a window shows first and without scrolling, and where clicks and keys lead."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from tests.support.browser.episodes import EPISODE
 
 
 @pytest.fixture
-def address(episode_dashboard: Dashboard) -> str:
+def url(episode_dashboard: Dashboard) -> str:
     """The URL of a recorded episode's page."""
     return f"{episode_dashboard.url}/episode?id={EPISODE}&step=20"
 
 
 @pytest.fixture
-def page(open_page: Callable[..., Page], address: str, request: pytest.FixtureRequest) -> Page:
-    width, height = getattr(request, "param", (1440, 900))
-    page = open_page(width=width, height=height)
-    page.goto(address)
+def page(open_page: Callable[..., Page], url: str) -> Page:
+    page = open_page(width=1440)
+    page.goto(url)
     settle(page, player=True)
     return page
 
@@ -38,16 +37,28 @@ new MutationObserver((_, observer) => {
 """
 
 
-def test_in_a_new_window_the_frame_comes_before_the_charts(open_page: Callable[..., Page], address: str) -> None:
-    page = open_page(width=1440)
-    page.add_init_script(_FIRST_CHART)
-    page.goto(address)
-    expect(page.locator("html")).to_have_attribute("data-frame-was-there", "true")
+_MOST_TABS = """
+new MutationObserver(() => {
+  const { dataset } = document.documentElement;
+  const count = document.querySelectorAll("[data-testid=stTabs]").length;
+  dataset.mostTabs = String(Math.max(Number(dataset.mostTabs ?? 0), count));
+}).observe(document, { subtree: true, childList: true });
+"""
+
+
+def test_in_a_new_window_the_frame_comes_before_the_charts_and_nothing_is_drawn_twice(
+    open_page: Callable[..., Page], url: str
+) -> None:
+    page = open_page(width=1440, script=_FIRST_CHART + _MOST_TABS)
+    page.goto(url)
+    settle(page, player=True)
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-frame-was-there", "true")
+    expect(page.locator("html")).to_have_attribute("data-most-tabs", "1")
 
 
-# Presses "Next" as soon as the button exists, and keeps the player's pictures from being ready until the address says
-# that the press was answered.
+# Presses "Next" as soon as the button exists, and delays the player's pictures until the URL shows that the press was
+# answered.
 _EARLY_PRESS = """
 const press = setInterval(() => {
   const button = document.querySelector(".st-key-decision-forward button:enabled");
@@ -63,12 +74,9 @@ HTMLImageElement.prototype.decode = async function () {
 """
 
 
-def test_a_press_before_the_frame_is_there_moves_frame_panels_and_address(
-    open_page: Callable[..., Page], address: str
-) -> None:
-    page = open_page(width=1440)
-    page.add_init_script(_EARLY_PRESS)
-    page.goto(address, wait_until="commit")
+def test_a_press_before_the_first_frame_moves_frame_panels_and_url(open_page: Callable[..., Page], url: str) -> None:
+    page = open_page(width=1440, script=_EARLY_PRESS)
+    page.goto(url, wait_until="commit")
     settle(page, player=True)
     canvas = page.locator("canvas.view")
     expect(canvas).not_to_have_attribute("data-step", "20")
@@ -77,25 +85,7 @@ def test_a_press_before_the_frame_is_there_moves_frame_panels_and_address(
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
-_MOST_TABS = """
-new MutationObserver(() => {
-  const { dataset } = document.documentElement;
-  const count = document.querySelectorAll("[data-testid=stTabs]").length;
-  dataset.mostTabs = String(Math.max(Number(dataset.mostTabs ?? 0), count));
-}).observe(document, { subtree: true, childList: true });
-"""
-
-
-def test_nothing_is_drawn_twice_while_a_new_window_fills(open_page: Callable[..., Page], address: str) -> None:
-    page = open_page(width=1440)
-    page.add_init_script(_MOST_TABS)
-    page.goto(address)
-    settle(page, player=True)
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    expect(page.locator("html")).to_have_attribute("data-most-tabs", "1")
-
-
-def test_the_tab_that_is_shown_is_in_the_address(page: Page) -> None:
+def test_the_open_tab_is_in_the_url(page: Page) -> None:
     for name, query in (("Ledger", "tab=Ledger"), ("Tool call", "tab=Tool+call")):
         page.get_by_role("tab", name=name).click()
         page.wait_for_url(f"**{query}*")
@@ -105,22 +95,24 @@ def test_the_tab_that_is_shown_is_in_the_address(page: Page) -> None:
     expect(page.get_by_role("tab", name="Tool call")).to_have_attribute("aria-selected", "true")
 
 
-@pytest.mark.parametrize("page", [(1440, 900), (1024, 768)], indirect=True)
-def test_frame_and_timeline_are_seen_without_scrolling(page: Page) -> None:
+def test_frame_timeline_and_vitals_fit_in_the_window_and_do_not_move(page: Page) -> None:
     expect(page.get_by_text("Ended: the step limit was reached")).to_be_visible()
-    timeline = page.locator(".timeline").bounding_box()
-    assert timeline is not None
-    assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
-
-
-def test_nothing_moves_when_the_replay_check_has_its_answer(page: Page) -> None:
+    vitals = page.locator(".vitals").bounding_box()
+    assert vitals is None or vitals["y"] + vitals["height"] <= page.evaluate("window.innerHeight")
     before = page.locator("canvas.view").bounding_box()
     page.get_by_role("button", name="Check replay").click()
     expect(page.get_by_text("Replay exact: all 60 steps match")).to_be_visible()
     assert page.locator("canvas.view").bounding_box() == before
+    for width, height in ((1440, 900), (1024, 768)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.reload()
+        settle(page, player=True)
+        timeline = page.locator(".timeline").bounding_box()
+        assert timeline is not None
+        assert timeline["y"] + timeline["height"] <= height
 
 
-def test_a_decision_that_is_not_there_is_said_and_forgotten_when_another_is_shown(page: Page) -> None:
+def test_an_unknown_decision_is_reported_until_another_is_shown(page: Page) -> None:
     box = page.get_by_role("spinbutton", name="Decision")
     before = box.input_value()
     box.fill("999")
@@ -133,23 +125,25 @@ def test_a_decision_that_is_not_there_is_said_and_forgotten_when_another_is_show
     expect(box).to_have_value(str(int(before) + 1))
 
 
-def test_the_keys_work_at_once_after_an_unlock_was_chosen(page: Page) -> None:
+def test_keys_work_right_after_a_click_or_the_choice_of_an_unlock(page: Page) -> None:
+    canvas = page.locator("canvas.view")
+    page.mouse.click(5, 400)
+    page.keyboard.press("ArrowRight")
+    expect(canvas).to_have_attribute("data-step", "21")
+    ring = page.evaluate(
+        "() => { const style = getComputedStyle(document.activeElement); return style.boxShadow + style.outlineStyle }"
+    )
+    assert ring == "nonenone", "A click draws a ring around the page."
     page.get_by_role("combobox", name="Go to an unlock").click()
     page.get_by_role("option").first.click()
-    canvas = page.locator("canvas.view")
-    expect(canvas).not_to_have_attribute("data-step", "20")
-    page.wait_for_timeout(1_000)
-    there = int(canvas.get_attribute("data-step") or 0)
+    expect(canvas).not_to_have_attribute("data-step", "21")
+    page.wait_for_timeout(1_000)  # the frame must stay, so there is nothing to wait for
+    step = int(canvas.get_attribute("data-step") or 0)
     page.keyboard.press("ArrowRight")
-    expect(canvas).to_have_attribute("data-step", str(there + 1))
+    expect(canvas).to_have_attribute("data-step", str(step + 1))
 
 
-def test_no_part_of_the_player_is_cut_by_the_fold(page: Page) -> None:
-    vitals = page.locator(".vitals").bounding_box()
-    assert vitals is None or vitals["y"] + vitals["height"] <= page.evaluate("window.innerHeight")
-
-
-def test_a_run_leads_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
+def test_an_episode_leads_to_its_run_and_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
     page.get_by_role("link", name="Run: A run").click()
     page.wait_for_url("**/run?id=*")
     settle(page)
@@ -164,13 +158,3 @@ def test_a_run_leads_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
     settle(page)
     page.get_by_role("link", name="These episodes in Traces").click()
     expect(page.get_by_role("button", name="Show all runs")).to_be_visible()
-
-
-def test_a_click_into_the_page_draws_no_ring_around_it(page: Page) -> None:
-    page.mouse.click(5, 400)
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("canvas.view")).to_have_attribute("data-step", "21")
-    ring = page.evaluate(
-        "() => { const style = getComputedStyle(document.activeElement); return style.boxShadow + style.outlineStyle }"
-    )
-    assert ring == "nonenone"

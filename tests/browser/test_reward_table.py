@@ -1,4 +1,4 @@
-"""What is pressed right after an edit of the reward table, or with a cell still open, finds the table as it is."""
+"""Buttons that are pressed right after an edit of the reward table, or with a cell still open, use that edit."""
 
 from __future__ import annotations
 
@@ -21,19 +21,6 @@ WAIT_MS = 60_000
 COAL, DRINK = 0, 2  # rows of the achievements' table
 
 
-@pytest.fixture
-def lab(open_page: OpenPage, pair_dashboard: Dashboard) -> Page:
-    """The Lab, with one cell edited."""
-    page = open_page(width=1440, height=1600)
-    page.goto(f"{pair_dashboard.url}/lab")
-    expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
-    settle(page)
-    warm_up(page, "lab-panel")
-    expect(page.get_by_text("Changed: collect diamond, weight per repeat")).to_be_visible(timeout=WAIT_MS)
-    settle(page)
-    return page
-
-
 def warm_up(page: Page, panel: str) -> None:
     """Edit a cell slowly: the browser fetches the field of a cell when it opens the first one."""
     click_cell(page, row=1, panel=panel)
@@ -43,13 +30,7 @@ def warm_up(page: Page, panel: str) -> None:
     page.keyboard.type("1.5")
     page.wait_for_timeout(200)
     page.keyboard.press("Enter")
-
-
-def edit(page: Page, panel: str, *, row: int, text: str, closing: bool = True) -> None:
-    """A cell in the last column of the achievements' table."""
-    edit_cell(page, text, row=row, panel=panel)
-    if closing:
-        page.keyboard.press("Enter")
+    settle(page)
 
 
 def exported(page: Page) -> dict[str, Any]:
@@ -58,69 +39,78 @@ def exported(page: Page) -> dict[str, Any]:
     return json.loads(download.value.path().read_text("utf-8"))["step_rewards"]["achievement_count_weights"]
 
 
-@pytest.mark.parametrize("closing", [True, False], ids=["after Enter", "with the cell still open"])
-def test_the_export_holds_the_last_edit(lab: Page, closing: bool):
-    edit(lab, "lab-panel", row=DRINK, text="7", closing=closing)
-    assert exported(lab)["collect_drink"] == 7.0
-
-
-@pytest.mark.parametrize("gap_ms", [0, 380])
-def test_what_is_saved_is_what_the_table_says(lab: Page, pair_dashboard: Dashboard, gap_ms: int):
-    lab.get_by_role("button", name="Save…").click()
-    popover = lab.get_by_test_id("stPopoverBody")
-    name = f"after {gap_ms} ms"
-    popover.get_by_label("Name").fill(name)
-    popover.get_by_label("Name").press("Tab")
-    settle(lab)
-    lab.keyboard.press("Escape")
-    expect(popover).to_be_hidden()
-    lab.get_by_text("Reward configuration", exact=True).first.click()  # the first click after it closes it for good
-    edit(lab, "lab-panel", row=COAL, text="7")
-    lab.wait_for_timeout(gap_ms)
-    lab.get_by_role("button", name="Save…").click()
-    popover.get_by_role("button", name="Save", exact=True).click()
-    expect(lab.get_by_text(f"Saved as “{name}”.")).to_be_visible(timeout=WAIT_MS)
-    expect(popover).to_be_hidden()
-    with TraceStore.from_settings(Settings(pair_dashboard.data_dir, None, 2)) as store:
-        (saved,) = [each for each in store.rewards.saved().rows if each.name == name]
-    weights = saved.config.achievement_count_weights
-    assert 7.0 in weights.values(), weights
-    settle(lab)
-    assert exported(lab) == weights
-
-
-def test_an_edit_is_kept_by_whoever_leaves_at_once(lab: Page):
-    edit(lab, "lab-panel", row=COAL, text="6")
-    lab.get_by_role("link", name="Traces", exact=True).click()
-    expect(lab.get_by_role("heading", name="Traces")).to_be_visible(timeout=WAIT_MS)
-    settle(lab)
-    lab.get_by_role("link", name="Lab", exact=True).click()
-    expect(lab.get_by_text(re.compile("^Changed: collect coal, weight per repeat: 0.12 → 6"))).to_be_visible(
+def test_the_lab_exports_saves_and_keeps_the_last_edit(open_page: OpenPage, pair_dashboard: Dashboard):
+    page = open_page(width=1440, height=1600)
+    page.goto(f"{pair_dashboard.url}/lab")
+    expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    warm_up(page, "lab-panel")
+    expect(page.get_by_text("Changed: collect diamond, weight per repeat")).to_be_visible(timeout=WAIT_MS)
+    for weight, closing in (("7", True), ("8", False)):
+        edit_cell(page, weight, row=DRINK)
+        if closing:
+            page.keyboard.press("Enter")
+        assert exported(page)["collect_drink"] == float(weight)
+        settle(page)
+    for weight, gap_ms in (("7", 0), ("8", 380)):  # before and after the browser reports the edit
+        save_after_edit(page, pair_dashboard, weight, gap_ms)
+    edit_cell(page, "6", row=COAL)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Traces", exact=True).click()
+    expect(page.get_by_role("heading", name="Traces")).to_be_visible(timeout=WAIT_MS)
+    settle(page)
+    page.get_by_role("link", name="Lab", exact=True).click()
+    expect(page.get_by_text(re.compile("^Changed: collect coal, weight per repeat: 8 → 6"))).to_be_visible(
         timeout=WAIT_MS
     )
 
 
+def save_after_edit(page: Page, dashboard: Dashboard, weight: str, gap_ms: int) -> None:
+    """Edit coal and save under a name that was typed before."""
+    popover = page.get_by_test_id("stPopoverBody")
+    name = f"after {gap_ms} ms"
+    page.get_by_role("button", name="Save…").click()
+    popover.get_by_label("Name").fill(name)
+    popover.get_by_label("Name").press("Tab")
+    settle(page)
+    page.keyboard.press("Escape")
+    expect(popover).to_be_hidden()
+    page.get_by_text("Reward configuration", exact=True).first.click()  # the first click after it closes it for good
+    edit_cell(page, weight, row=COAL)
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(gap_ms)
+    page.get_by_role("button", name="Save…").click()
+    popover.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text(f"Saved as “{name}”.")).to_be_visible(timeout=WAIT_MS)
+    expect(popover).to_be_hidden()
+    with TraceStore.from_settings(Settings(dashboard.data_dir, None, 2)) as store:
+        (saved,) = [entry for entry in store.rewards.saved().rows if entry.name == name]
+    assert saved.config.achievement_count_weights["collect_coal"] == float(weight)
+    settle(page)
+    assert exported(page) == saved.config.achievement_count_weights
+
+
 @pytest.mark.parametrize("gap_ms", [0, 200])
-def test_a_launch_right_after_an_edit_is_made_once_and_with_it(
+def test_a_launch_right_after_an_edit_starts_one_run_with_the_edit(
     open_page: OpenPage, pair_dashboard: Dashboard, gap_ms: int
 ):
     with TraceStore.from_settings(Settings(pair_dashboard.data_dir, None, 2)) as store:
         before = {run.id for run in store.runs.newest().rows}
-    page = open_page(width=1440, height=1600)
-    page.goto(f"{pair_dashboard.url}/launch?play=3&max_steps=5")
-    launch = page.get_by_role("button", name=re.compile("^Launch 1 episode"))
-    expect(launch).to_be_visible(timeout=WAIT_MS)
-    settle(page)
-    page.get_by_role("tab", name="Reward").click()
-    settle(page)
-    warm_up(page, "launch_tables")
-    page.wait_for_timeout(1_000)
-    settle(page)
-    edit(page, "launch_tables", row=COAL, text="7")
-    page.wait_for_timeout(gap_ms)
-    launch.click()
-    page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
-    with TraceStore.from_settings(Settings(pair_dashboard.data_dir, None, 2)) as store:
+        page = open_page(width=1440, height=1600)
+        page.goto(f"{pair_dashboard.url}/launch?play=3&max_steps=5")
+        launch = page.get_by_role("button", name=re.compile("^Launch 1 episode"))
+        expect(launch).to_be_visible(timeout=WAIT_MS)
+        settle(page)
+        page.get_by_role("tab", name="Reward").click()
+        settle(page)
+        warm_up(page, "launch_tables")
+        page.wait_for_timeout(500)
+        settle(page)
+        edit_cell(page, "7", row=COAL, panel="launch_tables")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(gap_ms)
+        launch.click()
+        page.wait_for_url("**/run?id=*", timeout=WAIT_MS)
         (run,) = [run for run in store.runs.newest().rows if run.id not in before]
         (row,) = store.runs.episodes(run.id).rows
     assert row.spec.reward.achievement_count_weights["collect_coal"] == 7.0

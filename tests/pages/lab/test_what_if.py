@@ -20,11 +20,13 @@ from streamlit.testing.v1.element_tree import NumberInput
 from core.env.rules import ACHIEVEMENTS
 from core.errors import InvalidInput, StoreError
 from core.rewards import RewardConfig, checked, to_changes, to_document
+from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.rewards import Rewards
 from core.types import Limits
 from pages.components.charts.download import Table
+from pages.components.lab.shared.example import EXAMPLE_POLICIES, run_of
 from pages.components.lab.shared.link import LAB
 from pages.components.lab.what_if import pairs, why
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
@@ -233,6 +235,18 @@ def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
     assert "Playing the example: 0 of 4 episodes finished" in page_text(at)
     assert "No two episodes here" not in page_text(at)
     assert "lab_example_pairs" not in {b.key for b in at.button}
+
+
+def test_farming_earns_more_than_honest_play_in_the_example(store: TraceStore):
+    for name, policy in EXAMPLE_POLICIES:
+        run_of_example = run_of(name, policy)
+        store.runs.create(replace(run_of_example, episodes=run_of_example.episodes[:1]))
+    while claimed := store.queue.claim_next(worker="tests"):
+        run_id, queued = claimed
+        run_rollout(
+            queued.spec, episode_id=queued.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
+        )
+    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in page_text(opened())
 
 
 def test_an_empty_store_offers_the_example(store: TraceStore):

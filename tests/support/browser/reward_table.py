@@ -1,4 +1,4 @@
-"""What tests of the reward form share: a store to try rewards on, and a hand that edits the table."""
+"""Edits the table of the reward form in a real browser."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ROW_PX = 35
 
 
 def click_cell(page: Page, *, row: int, panel: str = "lab-panel") -> None:
-    """One in the last column of the achievements' table. panel: the key of the container that holds it."""
+    """A cell in the last column of the achievements' table. panel: the key of the container that holds it."""
     canvas = page.locator(f".st-key-{panel} canvas[data-testid='data-grid-canvas']").first
     canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)  # the grid lays itself out after it is there
+    page.wait_for_timeout(500)  # the grid computes its layout after it appears
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 40, box["y"] + ROW_PX * (row + 1) + ROW_PX / 2)
@@ -25,7 +25,7 @@ def click_cell(page: Page, *, row: int, panel: str = "lab-panel") -> None:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """From a list. One that is open is shut by a run of the page that was still under way."""
+    """Choose from a list. A rerun that is still under way closes an open list, so try again."""
     field = page.get_by_role("combobox", name=re.compile(f"{re.escape(label)}$"))
     for _ in range(5):
         settle(page)
@@ -40,7 +40,7 @@ def choose(page: Page, label: str, option: str) -> None:
 
 
 def type_into_cell(page: Page, text: str, *, opens_within_ms: float = 30_000) -> None:
-    """Into the chosen cell, as fast as the grid opens it; it stays open."""
+    """Type into the chosen cell, as fast as the grid opens it; it stays open."""
     field = page.locator("#portal input")
     if field.count():  # a second click opens a cell, with what it holds
         field.press("ControlOrMeta+a")
