@@ -1,4 +1,4 @@
-"""The episode page in a real browser: what a window shows first and without scrolling, and where clicks and keys lead."""
+"""The episode page in a real browser: what a window shows first and without scrolling, and what clicks and keys do."""
 
 from __future__ import annotations
 
