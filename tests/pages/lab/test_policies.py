@@ -19,13 +19,13 @@ from core.rollout import run_rollout
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.lab.policies.view import _SECTIONS as SECTIONS
-from tests.support.lab_page import button, opened, page_text
+from tests.support.pages import opened, said
 
 HOSTILE = "![x](http://example.org/x.png)<img src=x>\0\ud83d" + "z" * 100_000
 
 
 def policies(**query: str) -> AppTest:
-    return opened(view="Policies", **query)
+    return opened("lab", view="Policies", **query)
 
 
 def frame(at: AppTest, place: int) -> Any:
@@ -67,7 +67,7 @@ def test_policies_are_listed_by_score(recorded: TraceStore):
     assert table["scripted"]["env_return"] == pytest.approx(float(np.mean([row.env_return for row in episodes])))
     assert (table["scripted"]["episodes"], table["scripted"]["seeds"]) == (2, 2)
     assert table["scripted"]["score_range"] == "n/a"
-    assert "One or two seeds have no interval" in page_text(at)
+    assert "One or two seeds have no interval" in said(at)
 
 
 def test_published_results_are_shown_with_their_protocols(recorded: TraceStore):
@@ -75,8 +75,8 @@ def test_published_results_are_shown_with_their_protocols(recorded: TraceStore):
     published = frame(at, 1)
     assert list(published["who"])[:2] == ["Random policy", "Human experts"]
     assert published["score"][1] == "50.5"
-    assert "29,784 episodes over 5.0 million steps" in page_text(at)
-    assert "Stored here: up to 60 steps, or death" in page_text(at)
+    assert "29,784 episodes over 5.0 million steps" in said(at)
+    assert "Stored here: up to 60 steps, or death" in said(at)
     at.multiselect(key="across_published").set_value([]).run()
     assert not at.exception
     assert len(at.dataframe) == 1
@@ -85,8 +85,8 @@ def test_published_results_are_shown_with_their_protocols(recorded: TraceStore):
 def test_different_seeds_are_reported_and_can_be_limited_to_common_ones(recorded: TraceStore):
     at = policies()
     assert "Different settings: seeds" in at.warning[0].value.replace("\\", "")
-    assert "Seeds: scripted 2, random 1; 1 in common" in page_text(at)
-    button(at, "policies_common").click().run()
+    assert "Seeds: scripted 2, random 1; 1 in common" in said(at)
+    at.button(key="policies_common").click().run()
     assert at.query_params["across_seeds"] == "42"
     assert not at.warning
     assert {name: row["episodes"] for name, row in rows(at).items()} == {"scripted": 1, "random": 1}
@@ -107,9 +107,9 @@ def test_different_configurations_and_limits_are_reported_by_policy(recorded: Tr
     at = policies()
     title = at.warning[0].value.replace("\\", "")
     assert all(aspect in title for aspect in ("reward configuration", "step limit", "policy settings", "seeds"))
-    assert "Consistent, λ 0.5 (random 1 episode)" in page_text(at)
-    assert "Step limit: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in page_text(at)
-    assert "Stored here: limits from 20 to 60 steps, or death" in page_text(at)
+    assert "Consistent, λ 0.5 (random 1 episode)" in said(at)
+    assert "Step limit: 60 (scripted 2 episodes, random 1 episode), 20 (random 1 episode)" in said(at)
+    assert "Stored here: limits from 20 to 60 steps, or death" in said(at)
     assert len(rows(at)) == 2
     at.toggle(key="across_split").set_value(True).run()
     assert set(rows(at)) == {"random · max actions not given", "random · max actions 2", "scripted"}
@@ -126,7 +126,7 @@ def test_filters_in_a_link_are_applied_and_invalid_ones_reported(recorded: Trace
 def test_filters_without_a_match_can_be_cleared(recorded: TraceStore):
     at = policies(across_policies="random", across_seeds="7")
     assert "No finished episode matches" in at.info[0].value
-    button(at, "policies_clear").click().run()
+    at.button(key="policies_clear").click().run()
     assert len(rows(at)) == 2
     assert "across_seeds" not in at.query_params
 
@@ -148,7 +148,7 @@ def test_rewards_are_split_by_policy_and_by_difficulty(recorded: TraceStore):
 def test_worlds_without_a_rating_are_rated_on_demand(recorded: TraceStore):
     at = policies(across_section="Seed difficulty")
     assert any("Worlds without a difficulty rating: 2" in text.value for text in at.markdown)
-    button(at, "policies_rate").click().run()
+    at.button(key="policies_rate").click().run()
     assert not at.exception
     assert known_description(recorded, 42, env=EnvConfig()) is not None
     assert known_description(recorded, 7, env=EnvConfig()) is not None
@@ -157,8 +157,8 @@ def test_worlds_without_a_rating_are_rated_on_demand(recorded: TraceStore):
 
 def test_each_policy_has_a_correlation_or_the_reason_why_not(recorded: TraceStore):
     at = policies(across_section="Return and achievements")
-    assert "All together: ρ = " in page_text(at)
-    assert "scripted: n/a, because it needs three episodes (2 episodes on 2 seeds)" in page_text(at)
+    assert "All together: ρ = " in said(at)
+    assert "scripted: n/a, because it needs three episodes (2 episodes on 2 seeds)" in said(at)
 
 
 def test_hostile_names_are_escaped_and_cut_in_every_tab(hostile: None):

@@ -12,7 +12,7 @@ import streamlit as st
 from core.settings import load_settings
 from core.store import TraceStore
 from tests.support.lab_episodes import HONEST, record_changes
-from tests.support.lab_page import opened
+from tests.support.pages import opened
 from tests.support.records import make_run
 
 
@@ -58,7 +58,7 @@ def test_an_idle_lab_polls_slowly_and_finds_episodes_of_other_programs(
 ):
     record_changes(store, "honest01", HONEST)
     polls = Polls(monkeypatch)
-    opened()
+    opened("lab")
     assert polls.every_s == [10.0]
     assert polls.again() == 0
     record_changes(store, "honest02", HONEST, minutes=1)
@@ -70,7 +70,7 @@ def test_a_lab_with_unfinished_episodes_polls_often(store: TraceStore, monkeypat
     store.runs.create(make_run("waiting", ["waiting01"]))
     monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
     polls = Polls(monkeypatch)
-    opened()
+    opened("lab")
     assert polls.every_s == [2.0]
     assert polls.again() == 0
 
@@ -79,14 +79,14 @@ def test_an_idle_lab_reruns_once_an_episode_is_queued(store: TraceStore, monkeyp
     record_changes(store, "honest01", HONEST)
     monkeypatch.setattr("core.jobs.sweep", lambda *given: ())
     polls = Polls(monkeypatch)
-    opened()
+    opened("lab")
     store.runs.create(make_run("waiting", ["waiting01"]))
     assert polls.again() == 1
 
 
 def test_an_empty_lab_reruns_on_the_first_episode(store: TraceStore, monkeypatch: pytest.MonkeyPatch):
     polls = Polls(monkeypatch)
-    opened()
+    opened("lab")
     assert polls.again() == 0
     record_changes(store, "honest01", HONEST)
     assert polls.again() == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,8 +31,9 @@ from pages.components.lab.shared.example import EXAMPLE_POLICIES, run_of
 from pages.components.lab.shared.link import LAB
 from pages.components.lab.what_if import pairs, why
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
-from tests.support.lab_page import button, opened, page_text, run, url_fields
 from tests.support.launch_page import summary
+from tests.support.pages import checked as without_exception
+from tests.support.pages import opened, said
 from tests.support.records import make_run, record_episode
 
 DRINK = "lab_pays_achievement_count_collect_drink_"  # and what else sets the field apart
@@ -63,6 +65,20 @@ def pair(data_dir: Path, pair_folder: Path) -> Iterator[TraceStore]:
         yield opened_store
 
 
+def lab(**query: str) -> AppTest:
+    return opened("lab", **query)
+
+
+def run(page_or_widget: Any) -> AppTest:
+    return without_exception(page_or_widget.run())
+
+
+def url_fields(at: AppTest) -> dict[str, str | None]:
+    """What the form puts into the URL."""
+    (found,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if "fields" in c.proto.json]
+    return found["fields"]
+
+
 def metrics(at: AppTest) -> dict[str, tuple[str, str]]:
     return {metric.label: (metric.value, metric.delta) for metric in at.metric}
 
@@ -91,15 +107,15 @@ def popover(at: AppTest, label: str):
 
 
 def test_a_pair_where_fewer_achievements_earn_more_is_shown_before_any_edit(pair: TraceStore):
-    at = opened()
-    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in page_text(at)
+    at = lab()
+    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in said(at)
     assert list(table(at, "second")["second"]) == ["farmer farmed01 · 1"]
-    assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in page_text(at)
+    assert "farmer farmed01 (1 achievement) is ahead of scripted honest01 (5 achievements)" in said(at)
     assert drink(at).value == 0.06  # what pays most there can be changed there
 
 
 def test_one_number_swaps_the_pair_and_one_click_undoes_it(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
+    at = pay_nothing_for_drinking(lab())
     figures = metrics(at)
     assert figures["Total return"] == ("+6.23", "−6.18")
     assert figures["Mean return"][1] == "−3.09"
@@ -107,92 +123,92 @@ def test_one_number_swaps_the_pair_and_one_click_undoes_it(pair: TraceStore):
     row = table(at, "first_returns").iloc[0]
     assert (row["first"], row["second"]) == ("farmer farmed01", "scripted honest01")
     assert row["first_returns"].startswith("+7.12 → +1.00")
-    text = page_text(at)
+    text = said(at)
     assert "Re-scored 27 decisions of 2 episodes in " in text
     assert "Swapped: farmer farmed01" in text
     assert "Changed:** collect drink, weight per repeat: 0.06 → 0." in text
-    run(button(at, "lab_undo").click())
+    run(at.button(key="lab_undo").click())
     assert metrics(at)["Pairs"] == ("0", "of 1 swap")
     assert drink(at).value == 0.06
 
 
 def test_changed_decisions_are_listed_with_components_and_links(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
+    at = pay_nothing_for_drinking(lab())
     links = {(link.proto.label, link.proto.query_string) for link in at.get("page_link")}
     assert ("Decision 1, step 2 →", "id=farmed01&step=2&tab=Ledger") in links
     assert ("Decision 2, step 3 →", "id=honest01&step=3&tab=Ledger") in links
-    text = page_text(at)
+    text = said(at)
     assert "collect drink count +5 × 0.06 → × 0" in text
     assert "farmer farmed01: −6.12 in 22 of 22 decisions" in text
     assert "… and 16 more with smaller changes" in text
 
 
 def test_every_strategy_can_be_edited_and_scored(pair: TraceStore):
-    at = opened()
+    at = lab()
     for strategy in ("consistent", "environment", "potential_based"):
         run(at.selectbox(key="lab_strategy").set_value(strategy))
     assert at.selectbox(key="lab_param_strategy_potential_based_potential").value == "achievements"
     run(at.number_input(key="lab_param_strategy_potential_based_gamma").set_value(0.5))
-    assert "strategy: Per achievement → Potential-based" in page_text(at)
+    assert "strategy: Per achievement → Potential-based" in said(at)
 
 
 def test_lambda_zero_counts_as_one_and_the_result_of_an_invalid_lambda_is_the_last_valid_one(pair: TraceStore):
-    at = run(pay_nothing_for_drinking(opened()).number_input(key="lab_lambda").set_value(0.0))
-    assert "Lambda 0 counts as 1" in page_text(at)
+    at = run(pay_nothing_for_drinking(lab()).number_input(key="lab_lambda").set_value(0.0))
+    assert "Lambda 0 counts as 1" in said(at)
     assert metrics(at)["Total return"][1] == "−6.18"
     run(at.number_input(key="lab_lambda").set_value(1e101))
-    assert "indicator_lambda is 1e+101; give a number from" in page_text(at)
+    assert "indicator_lambda is 1e+101; give a number from" in said(at)
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
-    assert button(at, "lab_launch").disabled
+    assert at.button(key="lab_launch").disabled
 
 
 def test_weight_fields_show_the_values_of_the_table_when_they_return(pair: TraceStore):
-    at = opened()
+    at = lab()
     at.session_state["lab_results"] = "Episodes"
     run(at)
     run(at.segmented_control(key="scope").set_value("One episode"))
     assert not [field for field in at.number_input if (field.key or "").startswith("lab_pays_")]
     run(at.segmented_control(key="scope").set_value("Everything stored"))
     assert drink(at).value == 0.06
-    assert "Changed:" not in page_text(at)
+    assert "Changed:" not in said(at)
     run(drink(at).set_value(0.5))
-    assert "Changed:** collect drink, weight per repeat: 0.06 → 0.5." in page_text(at)
-    run(button(at, "lab_undo").click())
+    assert "Changed:** collect drink, weight per repeat: 0.06 → 0.5." in said(at)
+    run(at.button(key="lab_undo").click())
     assert drink(at).value == 0.06
 
 
 def test_the_pair_below_a_list_is_one_of_the_list(pair: TraceStore):
     record_changes(pair, "honest02", HONEST, seed=4)
     record_changes(pair, "farmed02", FARMED, policy="farmer", seed=4, minutes=1)
-    at = opened()
+    at = lab()
     at.session_state["lab_pair"] = ("honest01", "farmed01")
     run(at)
-    assert "**The pair on seed 13**" in page_text(at)
-    at = opened(scope="A selection", seeds="4")
+    assert "**The pair on seed 13**" in said(at)
+    at = lab(scope="A selection", seeds="4")
     assert list(table(at, "second")["second"]) == ["farmer farmed02 · 1"]
-    assert "**The pair on seed 4**" in page_text(at)
+    assert "**The pair on seed 4**" in said(at)
     at.session_state["lab_pair"] = ("honest01", "farmed01")  # chosen before the filter excluded it
     run(at)
-    assert "**The pair on seed 4**" in page_text(at)
+    assert "**The pair on seed 4**" in said(at)
 
 
 # -------------------------------------------------------------------------------------------------- groups, warnings
 
 
 def test_episodes_alone_in_their_groups_have_no_advantage(pair: TraceStore):
-    at = opened()
+    at = lab()
     assert metrics(at)["Advantages"] == ("n/a", "no groups")
     at.session_state["lab_results"] = "Advantages"
     run(at)
-    assert "Each of the 2 episodes is alone in its group (seed and run)" in page_text(at)
+    assert "Each of the 2 episodes is alone in its group (seed and run)" in said(at)
 
 
 def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
     record_group(store, "group", {"grouped1": HONEST, "grouped2": FARMED})
-    at = opened()
+    at = lab()
     at.session_state["lab_results"] = "Advantages"
     run(at)
-    assert "Sign changes: 0 (1 group of several episodes)" in page_text(at)
+    assert "Sign changes: 0 (1 group of several episodes)" in said(at)
     unchanged = table(at, "effect")
     assert sorted(zip(unchanged["before"], unchanged["after"], unchanged["effect"], strict=True)) == [
         ("+1.00", "+1.00", "more likely"),
@@ -205,24 +221,24 @@ def test_advantages_that_change_their_sign_are_listed(store: TraceStore):
     assert metrics(at)["Advantages"] == ("2", "of 2 change sign")
     changes = table(at, "effect")
     assert sorted(zip(changes["before"], changes["after"], strict=True)) == [("+1.00", "−1.00"), ("−1.00", "+1.00")]
-    assert "GRPO compares an episode with its group" in page_text(at)
+    assert "GRPO compares an episode with its group" in said(at)
 
 
 def test_different_limits_and_configurations_are_reported(pair: TraceStore):
     pair.runs.create(make_run("limited", ["limited1"], seed=13, limits=Limits(max_steps=5)))
     record_episode(pair, "limited1")
-    at = opened()
-    assert "The episodes have 2 different reward configurations and 2 different limits." in page_text(at)
-    assert "not on one scale" in page_text(at)
+    at = lab()
+    assert "The episodes have 2 different reward configurations and 2 different limits." in said(at)
+    assert "not on one scale" in said(at)
     run(at.selectbox(key="lab_compare_with").set_value("defaults"))
-    assert "not on one scale" not in page_text(at)
+    assert "not on one scale" not in said(at)
 
 
 def test_without_a_pair_a_link_to_the_launch_form_is_shown(store: TraceStore):
     record_changes(store, "honest01", HONEST, seed=1)
     record_changes(store, "honest02", HONEST, seed=2)
-    at = opened()
-    assert "No two episodes here share a world" in page_text(at)
+    at = lab()
+    assert "No two episodes here share a world" in said(at)
     assert "lab_example_pairs" in {b.key for b in at.button}
 
 
@@ -231,9 +247,9 @@ def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
     for kind in ("honest", "farming"):
         example = make_run(kind, [f"{kind[-6:]}{at}" for at in range(2)])
         store.runs.create(replace(example, name=f"Lab example: {kind}"))
-    at = opened()
-    assert "Playing the example: 0 of 4 episodes finished" in page_text(at)
-    assert "No two episodes here" not in page_text(at)
+    at = lab()
+    assert "Playing the example: 0 of 4 episodes finished" in said(at)
+    assert "No two episodes here" not in said(at)
     assert "lab_example_pairs" not in {b.key for b in at.button}
 
 
@@ -246,17 +262,17 @@ def test_farming_earns_more_than_honest_play_in_the_example(store: TraceStore):
         run_rollout(
             queued.spec, episode_id=queued.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
         )
-    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in page_text(opened())
+    assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in said(lab())
 
 
 def test_an_empty_store_offers_the_example(store: TraceStore):
-    at = opened()
+    at = lab()
     assert "lab_example_empty" in {b.key for b in at.button}
 
 
 def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore):
     pair.runs.create(make_run("waiting", ["waiting01", "waiting02"]))
-    assert "2 episodes with 27 decisions; 2 queued or running" in page_text(opened())
+    assert "2 episodes with 27 decisions; 2 queued or running" in said(lab())
 
 
 # ------------------------------------------------------------------------------------------------------------- scope
@@ -265,17 +281,17 @@ def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore):
 def test_a_link_to_an_episode_starts_from_its_configuration(store: TraceStore):
     record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
     record_changes(store, "honest01", HONEST)
-    at = opened(episode="doubled1")
+    at = lab(episode="doubled1")
     assert at.number_input(key="lab_lambda").value == 2.0
     assert metrics(at) == {"Return": ("+10.58", "0.00")}
-    assert "Re-scored 5 decisions of 1 of 2 episodes" in page_text(at)
+    assert "Re-scored 5 decisions of 1 of 2 episodes" in said(at)
     run(at.number_input(key="lab_lambda").set_value(1.0))
     assert metrics(at) == {"Return": ("+5.29", "−5.29")}
-    assert "λ 2 → 1" in page_text(at)
+    assert "λ 2 → 1" in said(at)
 
 
 def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
-    at = opened(scope="One episode")
+    at = lab(scope="One episode")
     newest = next(box for box in at.selectbox if box.label.startswith("or one of the newest 2"))
     assert newest.options == ["farmer farmed01 · seed 13 · +7.12", "scripted honest01 · seed 13 · +5.29"]
     run(newest.set_value("honest01"))
@@ -288,19 +304,19 @@ def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
 
 def test_an_episode_that_cannot_be_scored_is_reported(pair: TraceStore):
     pair.runs.create(make_run("waiting", ["waiting01"]))
-    at = opened(scope="One episode")
-    assert "Enter an episode id" in page_text(at)
+    at = lab(scope="One episode")
+    assert "Enter an episode id" in said(at)
     for asked, answer in (("nothing1", "nothing1"), (HOSTILE, "example"), ("waiting01", "is still running")):
         run(at.text_input(key="episode").set_value(asked))
-        assert answer in page_text(at)
+        assert answer in said(at)
         assert "![x](" not in "".join(element.value for element in at.info)
 
 
 def test_a_selection_uses_the_filters_of_the_traces_page(pair: TraceStore):
-    at = opened(scope="A selection", policy="farmer")
+    at = lab(scope="A selection", policy="farmer")
     assert metrics(at) == {"Return": ("+7.12", "0.00")}
-    at = opened(scope="A selection", seeds="99")
-    assert "No finished episode matches these filters" in page_text(at)
+    at = lab(scope="A selection", seeds="99")
+    assert "No finished episode matches these filters" in said(at)
 
 
 def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore):
@@ -321,17 +337,17 @@ def test_a_selection_holds_what_the_traces_page_lists(pair: TraceStore):
 
 
 def test_a_configuration_is_saved_with_all_returns(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
+    at = pay_nothing_for_drinking(lab())
     at.text_input(key="lab_save_name").set_value("  no pay for drinking ")
     at.checkbox(key="lab_save_returns").check()
-    run(button(at, "lab_save").click())
+    run(at.button(key="lab_save").click())
     (saved,) = pair.rewards.saved().rows
     assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked(NO_DRINK), 2)
     assert pair.rewards.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
-    assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in page_text(at)
+    assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
-    assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in page_text(at)
-    assert "**1** of 1 same-world pair swaps its order" in page_text(at)
+    assert "**Differs from the defaults:** collect drink, weight per repeat: 0.06 → 0." in said(at)
+    assert "**1** of 1 same-world pair swaps its order" in said(at)
     assert pair.episodes.get("farmed01").shaped_return == pytest.approx(7.12)  # nothing stored is overwritten
 
 
@@ -339,21 +355,21 @@ def test_a_configuration_is_saved_even_if_its_returns_cannot_be(pair: TraceStore
     def fail(*_: object) -> NoReturn:
         raise StoreError("The database is busy.")
 
-    at = opened()
+    at = lab()
     monkeypatch.setattr(Rewards, "save_scorings", fail)
     at.text_input(key="lab_save_name").set_value("mine")
     at.checkbox(key="lab_save_returns").check()
-    run(button(at, "lab_save").click())
-    assert "Saved as “mine”. The returns were not stored: The database is busy." in page_text(at)
+    run(at.button(key="lab_save").click())
+    assert "Saved as “mine”. The returns were not stored: The database is busy." in said(at)
     assert [saved.name for saved in pair.rewards.saved().rows] == ["mine"]
 
 
 def test_a_configuration_too_long_for_a_url_is_reported(pair: TraceStore):
     pair.rewards.save("long", RewardConfig("per_achievement", weights={f"collect_{n}": 0.5 for n in range(400)}))
-    at = opened()
+    at = lab()
     run(at.selectbox(key="lab_start").set_value("saved:long"))
     assert not url_fields(at).get("rewards")
-    assert "Too long for a URL" in page_text(at)
+    assert "Too long for a URL" in said(at)
 
 
 def test_returns_that_differ_only_by_rounding_are_equal() -> None:
@@ -380,10 +396,10 @@ def test_returns_that_differ_only_by_rounding_are_equal() -> None:
 
 def test_used_and_invalid_names_are_reported(pair: TraceStore):
     pair.rewards.save("taken", checked(DEFAULTS))
-    at = pay_nothing_for_drinking(opened())
+    at = pay_nothing_for_drinking(lab())
     for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
         at.text_input(key="lab_save_name").set_value(name)
-        run(button(at, "lab_save").click())
+        run(at.button(key="lab_save").click())
         assert answer in "".join(error.value for error in popover(at, "Save…").error)
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
 
@@ -392,15 +408,15 @@ def test_a_saved_configuration_can_be_loaded_compared_and_deleted(pair: TraceSto
     pair.rewards.save(HOSTILE.replace("\u202e", ""), checked(NO_DRINK))
     pair.rewards.save("defaults again", checked(DEFAULTS))
     name = HOSTILE.replace("\u202e", "")
-    at = opened()
+    at = lab()
     run(at.selectbox(key="lab_start").set_value(f"saved:{name}"))
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
     run(at.selectbox(key="lab_compare_with").set_value("saved:defaults again"))
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
-    assert "The two differ in: collect drink, weight per repeat: 0.06 → 0" in page_text(at)
+    assert "The two differ in: collect drink, weight per repeat: 0.06 → 0" in said(at)
     run(at.selectbox(key="lab_compare_with").set_value(f"saved:{name}"))
     assert metrics(at)["Pairs"] == ("0", "of 1 swap")
-    run(button(at, "lab_forget").click())
+    run(at.button(key="lab_forget").click())
     assert [entry.name for entry in pair.rewards.saved().rows] == ["defaults again"]
     assert at.selectbox(key="lab_compare_with").value == "played"
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the form keeps it
@@ -409,36 +425,36 @@ def test_a_saved_configuration_can_be_loaded_compared_and_deleted(pair: TraceSto
 
 def test_the_configuration_of_a_run_can_be_loaded(store: TraceStore):
     record_changes(store, "doubled1", HONEST, reward=RewardConfig("per_achievement", 2.0))
-    at = opened()
+    at = lab()
     run(at.selectbox(key="lab_start").set_value("run:run-of-doubled1"))
     assert at.number_input(key="lab_lambda").value == 2.0
 
 
 def test_json_of_a_trainer_is_imported_and_other_text_reported(pair: TraceStore):
-    at = opened()
+    at = lab()
     at.text_area(key="lab_pasted").set_value('{"weigths": {}}')
-    run(button(at, "lab_use_pasted").click())
+    run(at.button(key="lab_use_pasted").click())
     assert 'did you mean "weights"?' in "".join(error.value for error in popover(at, "Import…").error)
     at.text_area(key="lab_pasted").set_value(to_document(NO_DRINK))
-    run(button(at, "lab_use_pasted").click())
+    run(at.button(key="lab_use_pasted").click())
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")
     assert at.selectbox(key="lab_start").value == "imported"
 
 
 def test_an_inactive_mode_and_unknown_names_are_kept_and_shown(pair: TraceStore):
-    at = opened()
+    at = lab()
     config = RewardConfig("per_achievement", mode="off", inventory_weights={"bow": 1.0})
     at.text_area(key="lab_pasted").set_value(to_document(config))
-    run(button(at, "lab_use_pasted").click())
-    assert "The mode “off” pays nothing" in page_text(at)
+    run(at.button(key="lab_use_pasted").click())
+    assert "The mode “off” pays nothing" in said(at)
     assert metrics(at)["Total return"][0] == "0.00"
-    run(button(at, "lab_activate").click())
+    run(at.button(key="lab_activate").click())
     assert metrics(at)["Total return"][0] == "+12.41"
 
 
 def test_the_configuration_is_passed_to_the_launch_form(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened(scope="A selection", policy="farmer", view="What if"))
-    run(button(at, "lab_launch").click())
+    at = pay_nothing_for_drinking(lab(scope="A selection", policy="farmer", view="What if"))
+    run(at.button(key="lab_launch").click())
     assert at.title[0].value == "Launch"
     assert at.selectbox(key="launch_start").value == "lab"
     assert checked(NO_DRINK).config_hash in summary(at)
@@ -451,7 +467,7 @@ def test_launch_starts_from_a_saved_configuration(pair: TraceStore):
 
 
 def test_the_two_forms_share_nothing(pair: TraceStore):
-    at = pay_nothing_for_drinking(opened())
+    at = pay_nothing_for_drinking(lab())
     run(at.switch_page("pages/launch.py"))
     assert at.number_input(key="launch_lambda").value == 1.0
     assert checked(DEFAULTS).config_hash in summary(at)
@@ -479,8 +495,8 @@ def test_an_invalid_parameter_in_a_link_is_reported(pair: TraceStore):
 
 def test_a_link_holds_the_comparison(pair: TraceStore):
     pair.rewards.save("mine", RewardConfig("per_achievement", weights={"eat_cow": 3.0}))
-    at = opened(rewards=to_changes(NO_DRINK), against="saved:mine")
-    (differ,) = [line for line in page_text(at).splitlines() if line.startswith("The two differ in")]
+    at = lab(rewards=to_changes(NO_DRINK), against="saved:mine")
+    (differ,) = [line for line in said(at).splitlines() if line.startswith("The two differ in")]
     assert differ == "The two differ in: eat cow, unlock weight: 3 → 1; collect drink, weight per repeat: 0.06 → 0"
     assert at.selectbox(key="lab_start").value == "link"
     assert at.selectbox(key="lab_compare_with").value == "saved:mine"
@@ -497,74 +513,74 @@ def test_a_link_holds_the_comparison(pair: TraceStore):
 def test_an_invalid_configuration_in_a_link_is_reported_and_defaults_are_used(
     pair: TraceStore, rewards: str, what: str
 ):
-    at = opened(rewards=rewards)
-    assert "Invalid reward configuration in the link" in page_text(at)
-    assert what in page_text(at)
+    at = lab(rewards=rewards)
+    assert "Invalid reward configuration in the link" in said(at)
+    assert what in said(at)
     assert drink(at).value == 0.06
-    assert "in the link" in page_text(run(at))
+    assert "in the link" in said(run(at))
     run(drink(at).set_value(0.5))
-    assert "in the link" not in page_text(at)
+    assert "in the link" not in said(at)
 
 
 def test_exported_configurations_can_be_imported_with_unknown_names(pair: TraceStore):
     foreign = checked(RewardConfig("per_achievement", weights={"collect_gold": 2.0}))
     pair.rewards.save("foreign", foreign)
     changed = replace(foreign, default_inventory_weight=0.5)
-    at = opened(rewards=to_changes(changed))
-    assert "in the link" not in page_text(at)
+    at = lab(rewards=to_changes(changed))
+    assert "in the link" not in said(at)
     assert url_fields(at)["rewards"] == to_changes(changed)
     at.text_area(key="lab_pasted").set_value(to_document(foreign))
-    run(button(at, "lab_use_pasted").click())
-    assert "Imported." in page_text(at)
+    run(at.button(key="lab_use_pasted").click())
+    assert "Imported." in said(at)
 
 
 def test_a_linked_configuration_that_is_saved_is_shown_by_its_name(pair: TraceStore):
     pair.rewards.save("mine", checked(NO_DRINK))
-    at = opened(rewards=to_changes(NO_DRINK))
+    at = lab(rewards=to_changes(NO_DRINK))
     assert at.selectbox(key="lab_start").value == "saved:mine"
     assert drink(at).value == 0.0
 
 
 def test_a_link_that_compares_with_an_unknown_configuration_is_reported(pair: TraceStore):
-    at = opened(against="saved:theirs")
-    assert "“saved:theirs”, which is not saved here" in page_text(at)
+    at = lab(against="saved:theirs")
+    assert "“saved:theirs”, which is not saved here" in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
     run(at.selectbox(key="lab_compare_with").set_value("defaults"))
-    assert "not saved here" not in page_text(at)
+    assert "not saved here" not in said(at)
 
 
 def test_edits_are_kept_over_the_configuration_in_the_url(pair: TraceStore):
-    at = opened(rewards=to_changes(NO_DRINK))
+    at = lab(rewards=to_changes(NO_DRINK))
     run(drink(at).set_value(0.5))
     assert drink(run(at)).value == 0.5
 
 
 def test_a_deleted_comparison_is_reported(pair: TraceStore):
     pair.rewards.save("mine", RewardConfig("consistent"))
-    at = opened(against="saved:mine")
+    at = lab(against="saved:mine")
     pair.rewards.forget("mine")
     at = run(at)
-    assert "“mine” was deleted. The results compare with the rewards as played." in page_text(at)
+    assert "“mine” was deleted. The results compare with the rewards as played." in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"
 
 
 @pytest.mark.parametrize(("name", "default"), [("view", "What if"), ("scope", "Everything stored")])
 def test_an_unknown_choice_in_a_link_is_reported_until_another_is_made(pair: TraceStore, name: str, default: str):
-    at = opened(**{name: HOSTILE})
+    at = lab(**{name: HOSTILE})
     asked = f"Unknown {name} in the link"
     (warning,) = [warning.value for warning in at.warning if asked in warning.value.replace("\\", "")]
     assert f"Showing “{default}”" in warning.replace("\\", "")
     assert "![x](" not in warning and "\u202e" not in warning
-    assert asked in page_text(run(at))
+    assert asked in said(run(at))
     other = {"view": "Audit", "scope": "A selection"}[name]
     run(at.segmented_control(key=name).set_value(other))
-    assert asked not in page_text(at)
+    assert asked not in said(at)
     run(at.segmented_control(key=name).set_value(default))
-    assert asked not in page_text(at)
+    assert asked not in said(at)
 
 
 def test_an_empty_choice_in_the_session_becomes_the_default(pair: TraceStore):
-    at = opened()
+    at = lab()
     for name, default in (("view", "What if"), ("scope", "Everything stored")):
         for held in (None, "", "nonsense"):
             at.session_state[name] = held
@@ -574,9 +590,9 @@ def test_an_empty_choice_in_the_session_becomes_the_default(pair: TraceStore):
 
 
 def test_the_results_tab_is_in_the_url(pair: TraceStore):
-    at = opened(lab_results="Episodes")
-    assert "The chosen episode" in page_text(at)
-    assert "The pair on seed" not in page_text(at)
+    at = lab(lab_results="Episodes")
+    assert "The chosen episode" in said(at)
+    assert "The pair on seed" not in said(at)
 
 
 @pytest.mark.parametrize("view", ["What if", "Policies"])
@@ -588,12 +604,12 @@ def test_returns_that_cannot_be_compared_are_reported_on_a_working_page(
 
     monkeypatch.setattr("pages.components.lab.what_if.rescored.compare", refuse)
     monkeypatch.setattr("pages.components.lab.policies.numbers.summarise", refuse)
-    at = opened(view=view)
-    assert "returns are no finite numbers" in page_text(at)
+    at = lab(view=view)
+    assert "returns are no finite numbers" in said(at)
     assert at.segmented_control(key="view").value == view
     if view == "What if":
         assert at.number_input(key="lab_lambda").value == 1.0
-        assert not button(at, "lab_launch").disabled
+        assert not at.button(key="lab_launch").disabled
     else:
         assert at.multiselect(key="across_policies").options == ["farmer", "scripted"]
 
@@ -618,7 +634,7 @@ def test_the_component_csv_of_a_pair_names_its_episodes(pair: TraceStore, monkey
     monkeypatch.setattr(
         "pages.components.lab.what_if.why.charts.show", lambda *_, download, **more: saved.append(download.table())
     )
-    opened()
+    lab()
     heading, *rows = saved[-1]
     assert heading[:5] == ("episode", "policy", "seed", "kind", "component")
     assert {row[:3] for row in rows} == {("farmed01", "farmer", 13), ("honest01", "scripted", 13)}
