@@ -299,7 +299,8 @@ def in_process(
         (["--sft", "--min-reward", "nan"], "'nan' is not a finite number"),
         (["--sft", "--min-return", "much"], "much"),
         (["--sft", "--created-after", "yesterday"], "'yesterday' is not a time"),
-        (["--sft", "--achievement", "colect_wood"], 'did you mean "collect_wood"?'),
+        (["--sft", "--achievement", "colect_wood"], "invalid choice: 'colect_wood'"),
+        (["--sft", "--status", "lost"], "invalid choice: 'lost'"),
     ],
 )
 def test_invalid_arguments_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import CraftscopeError, InvalidInput, UnknownEpisode, did_you_mean
+from core.errors import CraftscopeError, InvalidInput, UnknownEpisode
 from core.export.document import document_schema, episode_json
 from core.export.files import write_whole
 from core.export.sft import SftFilter, sft_lines, sft_schema
@@ -92,10 +92,12 @@ def _parser() -> argparse.ArgumentParser:
     sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions with at least this shaped reward")
     sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes with at least this shaped return")
     sft.add_argument("--max-return", type=_number, metavar="X", help="of episodes with at most this shaped return")
-    _add_list(sft, "--achievement", _achievement, "NAME", "of episodes that unlocked it; repeatable, all must match")
+    achievement_help = "of episodes that unlocked it; repeatable, all must match"
+    _add_list(sft, "--achievement", _name, "NAME", achievement_help, ACHIEVEMENTS)
     _add_list(sft, "--policy", str, "NAME", "of this policy; repeatable")
     _add_list(sft, "--seed", int, "N", "of this seed; repeatable")
-    _add_list(sft, "--status", _status, "NAME", "of this status; repeatable")
+    statuses = [status.value for status in EpisodeStatus]
+    _add_list(sft, "--status", _name, "NAME", "of this status; repeatable", statuses)
     _add_list(sft, "--episode", str, "ID", "of this episode; repeatable")
     _add_list(sft, "--model", str, "NAME", "answered by this model; repeatable")
     sft.add_argument("--run", metavar="RUN_ID", help="of this run")
@@ -114,8 +116,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_list(group: Any, name: str, kind: Any, metavar: str, text: str) -> None:
-    group.add_argument(name, type=kind, action="append", default=[], metavar=metavar, help=text)
+def _add_list(group: Any, name: str, kind: Any, metavar: str, text: str, choices: Sequence[str] | None = None) -> None:
+    group.add_argument(name, type=kind, action="append", default=[], metavar=metavar, help=text, choices=choices)
 
 
 def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
@@ -146,21 +148,8 @@ def _time(text: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _status(text: str) -> EpisodeStatus:
-    try:
-        return EpisodeStatus(text.strip().casefold())
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"unknown status {text!r}; accepted: {', '.join(status.value for status in EpisodeStatus)}"
-        ) from error
-
-
-def _achievement(text: str) -> str:
-    name = text.strip().casefold()
-    if name not in ACHIEVEMENTS:
-        hint = did_you_mean(name, ACHIEVEMENTS) or "."
-        raise argparse.ArgumentTypeError(f"unknown achievement {text!r}{hint}")
-    return name
+def _name(text: str) -> str:
+    return text.strip().casefold()
 
 
 def _sft_filter(given: argparse.Namespace) -> SftFilter:
@@ -168,7 +157,7 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
         episodes=EpisodeFilter(
             policies=tuple(given.policy),
             seeds=tuple(given.seed),
-            statuses=tuple(given.status),
+            statuses=tuple(map(EpisodeStatus, given.status)),
             achievements=tuple(given.achievement),
             min_reward=given.min_return,
             max_reward=given.max_return,
