@@ -71,12 +71,12 @@ def chunks_with(cells: int, area: tuple[int, int] = AREA) -> int:
 
 
 def steps_for_each(creature: str) -> float:
-    """Lower bound of the mean number of steps until another creature appears; at least 1, for the blow.
+    """Lower bound of the mean number of steps until another creature appears.
 
     Assumes that every chunk has only the right ground and is emptied at once.
     """
     arrival = ARRIVALS[creature]
-    return max(1.0, BALANCE_EVERY / (arrival.probability * arrival.share * chunks_with(arrival.cells)))
+    return BALANCE_EVERY / (arrival.probability * arrival.share * chunks_with(arrival.cells))
 
 
 def arrival_text(creature: str, ground: str) -> str:

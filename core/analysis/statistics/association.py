@@ -68,7 +68,7 @@ def rank_correlation(
 
 
 def resampled(first: Ints, second: Ints, bootstrap: SeedBootstrap) -> Floats:
-    """The correlation of two `levels` in each resample: float64 (B,), NaN where one of the two is constant.
+    """The correlation of two `levels` in each resample: float64 (B,), NaN if one of the two is constant.
 
     An episode whose seed is drawn k times counts k times in the ranks and in the sums: the same as SciPy's correlation
     of the drawn episodes, but for all resamples at once.

@@ -12,10 +12,8 @@ from core.analysis.audit.crafter import (
     BALANCE_EVERY,
     CHUNK,
     KNOWN_LOOPS,
-    Arrival,
     KnownLoop,
     chunks_with,
-    steps_for_each,
     zombies_wanted,
 )
 from core.env import CrafterEnv
@@ -134,11 +132,6 @@ def test_creatures_need_as_many_cells_as_in_the_engine(creature: str):
 @pytest.mark.parametrize("daylight", [0.0, 0.1, 0.3, 0.5, 0.6, 0.83, 0.84, 1.0])
 def test_a_chunk_gets_as_many_zombies_as_in_the_engine(daylight: float):
     assert arrived("zombie", cells=144, sample=0.0, daylight=daylight, times=20) == zombies_wanted(daylight)
-
-
-def test_defeating_a_creature_takes_at_least_a_step(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(ARRIVALS, "zombie", Arrival(1.0, 1))
-    assert steps_for_each("zombie") == 1.0
 
 
 def test_sleeping_heals_in_13_steps():

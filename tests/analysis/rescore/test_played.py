@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 
 import numpy as np
 import pytest
@@ -32,13 +33,7 @@ CONFIGS = [
 
 
 def played(store: TraceStore, spec: EpisodeSpec, *, stop_after: int | None = None) -> tuple[EpisodeFacts, StopReason]:
-    episode_id, asked = uuid.uuid4().hex, 0
-
-    def should_stop() -> bool:
-        nonlocal asked
-        asked += 1
-        return stop_after is not None and asked > stop_after
-
+    episode_id, asked = uuid.uuid4().hex, count(1)
     store.runs.create(Run(uuid.uuid4().hex, datetime.now(UTC), (QueuedEpisode(episode_id, spec),)))
     claimed = store.queue.claim_next(worker="test")
     assert claimed is not None
@@ -47,7 +42,7 @@ def played(store: TraceStore, spec: EpisodeSpec, *, stop_after: int | None = Non
         episode_id=episode_id,
         run_id=claimed[0],
         recorder_for=lambda queued: store.recorder(queued.id),
-        should_stop=should_stop,
+        should_stop=lambda: stop_after is not None and next(asked) > stop_after,
     )
     assert episode.stop_reason is not None
     return store.rewards.facts(episode_id), episode.stop_reason

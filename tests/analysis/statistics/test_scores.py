@@ -1,4 +1,4 @@
-"""Success rates, Crafter score and progress, compared with examples by hand and with published results."""
+"""Samples, success rates, Crafter score and progress, compared with examples by hand and published results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from core.analysis.statistics import HUMAN, crafter_score, distribution, published_rows, summarise
-from tests.support.statistics_samples import sample
+from core.analysis.statistics import HUMAN, crafter_score, distribution, published_rows, sample_of, summarise
+from core.types import StopReason
+from tests.support.statistics_samples import facts, played, sample
 
 PUBLISHED = [row for row in published_rows() if row.success is not None]
 
@@ -70,3 +71,26 @@ def test_a_distribution_by_hand():
     assert (spread.n, spread.least, spread.lower, spread.median, spread.upper, spread.most) == (5, 1, 2, 3, 4, 10)
     assert spread.mean == 4.0
     assert spread.deviation == pytest.approx(np.sqrt(50 / 5))
+
+
+def test_unlocks_are_in_the_order_of_the_achievements_and_others_do_not_count():
+    episodes = [played(7, env_return=2.0, shaped_return=-1.0), played(8, stop_reason=StopReason.TERMINATED, n_steps=3)]
+    its = sample_of(episodes, [facts(["b", "unknown", "a"]), facts(["c"])], ["a", "b", "c"])
+    assert its.unlocked.tolist() == [[True, True, False], [False, False, True]]
+    assert its.n_unlocked.tolist() == [2, 1]
+    assert its.seeds.tolist() == [7, 8]
+    assert its.env_returns.tolist() == [2.0, 1.9]
+    assert its.shaped_returns.tolist() == [-1.0, 3.5]
+    assert (its.n_steps.tolist(), its.has_died.tolist()) == ([100, 3], [False, True])
+
+
+def test_rows_are_selected_in_the_given_order():
+    its = sample_of([played(number) for number in range(4)], [facts("a")] * 4, ["a"]).at(np.array([3, 1]))
+    assert its.seeds.tolist() == [3, 1]
+    assert its.n_episodes == 2
+
+
+def test_no_episodes_give_an_empty_sample():
+    its = sample_of([], [], ["a", "b"])
+    assert its.n_episodes == 0
+    assert its.unlocked.shape == (0, 2)

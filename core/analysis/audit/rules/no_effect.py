@@ -75,7 +75,7 @@ def _no_change(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
             sentence=f"{plural(len(entries), 'decision')} that changed nothing {verb} {amount(amount_concerned)}, "
             f"first decision {entries[0].index}.",
             criterion=f"More than {amount(thresholds.unchanged_reward)} is paid by decisions whose facts and "
-            "world digest are the same before and after; a notice where it is a loss.",
+            "world digest are the same before and after; a notice if it is a loss.",
             reward=total(entries),
             evidence=strongest(span(run, f"nothing changed, and it {verb}") for run in runs(entries)),
         )
