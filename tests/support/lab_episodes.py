@@ -1,4 +1,4 @@
-"""Episodes for the Lab, made by hand: an honest and a farmed one of one world, with rewards of the real shaper."""
+"""Hand-written episodes for the Lab: an honest and a farmed one of one world, with rewards of the real shaper."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ HOSTILE = "![x](http://example.org/x.png)<img src=x>\0\ud83d" + "z" * 100_000
 
 
 def policies(**query: str) -> AppTest:
-    return opened("lab", view="Policies", **query)
+    return opened("lab", state=None, view="Policies", **query)
 
 
 def frame(at: AppTest, place: int) -> Any:

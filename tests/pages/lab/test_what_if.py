@@ -66,7 +66,7 @@ def pair(data_dir: Path, pair_folder: Path) -> Iterator[TraceStore]:
 
 
 def lab(**query: str) -> AppTest:
-    return opened("lab", **query)
+    return opened("lab", state=None, **query)
 
 
 def run(page_or_widget: Any) -> AppTest:
@@ -477,7 +477,7 @@ def test_the_two_forms_share_nothing(pair: TraceStore):
 
 def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_them(pair: TraceStore):
     given = {"potential_based.potential": "vitals", "potential_based.gamma": "0.995"}
-    at = opened("launch", strategy="potential_based", **given)
+    at = opened("launch", state=None, strategy="potential_based", **given)
     assert at.selectbox(key="launch_param_strategy_potential_based_potential").value == "vitals"
     assert at.number_input(key="launch_param_strategy_potential_based_gamma").value == 0.995
     fields = url_fields(at)
@@ -487,7 +487,7 @@ def test_launch_offers_every_strategy_with_its_parameters_and_its_link_carries_t
 
 def test_an_invalid_parameter_in_a_link_is_reported(pair: TraceStore):
     given = {"potential_based.potential": "vitalz", "potential_based.gamma": "7"}
-    at = opened("launch", strategy="potential_based", **given)
+    at = opened("launch", state=None, strategy="potential_based", **given)
     warnings = "".join(warning.value for warning in at.warning).replace("\\", "")
     assert "it is not a number from 0 to 1" in warnings
     assert 'did you mean "vitals"?' in warnings

@@ -1,4 +1,4 @@
-"""One running dashboard: its own port, its own data folder, gone at the end."""
+"""A running dashboard with a port and a data folder of its own, stopped at the end."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _processes_on(data_dir: Path) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             settings = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:  # ended meanwhile, or another user's
+        except OSError:  # has ended, or belongs to another user
             continue
         if mark in settings and int(folder.name) != os.getpid():
             found.append(int(folder.name))
