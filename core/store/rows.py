@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Insert, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, StoreCorrupt, StoreTooNew, UnknownEpisode
-from core.store.blobs import check_version, corrupt_row, from_json, to_json
+from core.store.blobs import check_version, corrupt_row, from_json, to_json, typed
 from core.store.tables import AnyRow, AnySelect, episodes, reward_configs, runs
 from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig
 
@@ -55,10 +55,11 @@ def listing(rows: Iterable[AnyRow], noun: str, read: Callable[[AnyRow, str], T])
     for row in rows:
         name = f"{noun} {row.uuid}"
         try:
-            with as_store_corrupt(name):
-                good.append(read(row, name))
+            good.append(read(row, name))
         except (StoreCorrupt, StoreTooNew) as error:
             unreadable.append(Unreadable(row.uuid, str(error)))
+        except _CORRUPT as error:
+            unreadable.append(Unreadable(row.uuid, str(corrupt_row(name, error))))
     return Listing(tuple(good), tuple(unreadable))
 
 
@@ -107,10 +108,10 @@ def _shown(text: str) -> str:
 
 
 class _SpecRecord(msgspec.Struct, frozen=True):
-    """`spec` is written without its reward configuration."""
+    """`spec` is written without its reward configuration, so it is typed when that is added."""
 
     v: int
-    spec: EpisodeSpec
+    spec: dict[str, Any]
 
 
 def insert_ignoring(connection: Connection, table: Table, rows: AnySelect | None = None) -> Insert:
@@ -145,7 +146,7 @@ def read_spec(blob: bytes, reward_blob: bytes, what: str) -> EpisodeSpec:
     """The specification that was stored. Raises StoreCorrupt, StoreTooNew."""
     record = from_json(blob, _SpecRecord, what)
     check_version(record.v, _SPEC_VERSION, what)
-    return replace(record.spec, reward=_read_reward(reward_blob))
+    return typed(record.spec | {"reward": _read_reward(reward_blob)}, EpisodeSpec, what)
 
 
 def episode_row(run_key: int, queued: QueuedEpisode, created_at: datetime, status: EpisodeStatus) -> dict[str, Any]:
