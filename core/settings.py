@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import urllib.request
@@ -140,6 +141,14 @@ def proxy_for(scheme: str, host: str) -> str | None:
         return None
     proxy = proxies.get(scheme) or proxies.get("all")
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address (IPv6 without brackets) means this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _data_dir(text: str | None) -> Path:

@@ -155,7 +155,7 @@ def _leave_run() -> None:
 
 
 def _spec_texts(rows: tuple[EpisodeSummary, ...]) -> list[str]:
-    """Markdown"""
+    """The settings of the run, as Markdown texts."""
     spec = rows[0].spec
     reward = spec.reward
     strategy = escape(one_line(strategy_label(reward.strategy), _MAX_NAME_LENGTH))

@@ -87,7 +87,7 @@ def test_charts_are_saved_as_png_svg_and_csv_by_buttons_that_show_on_hover(opene
         page.get_by_role("tab", name=tab).click()
         settle(page)
         area = page.get_by_role("tabpanel", name=tab).locator("[class*=st-key-chart-]").first
-        buttons = area.locator("[data-testid=stLayoutWrapper]:has(> [class*=st-key-take-])")
+        buttons = area.locator("[data-testid=stLayoutWrapper]:has(> [class*=st-key-files-])")
         expect(area.get_by_role("button", name="PNG")).to_have_count(1)
         expect(buttons).to_have_css("opacity", "0")
         area.hover()

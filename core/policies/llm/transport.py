@@ -7,7 +7,6 @@ are used, as company networks need them.
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import socket
 import threading
@@ -22,7 +21,7 @@ import openai
 
 from core.errors import PolicyError
 from core.policies.llm.endpoint import Endpoint
-from core.settings import proxy_for
+from core.settings import is_loopback, proxy_for
 from core.types import Attempt
 
 MAX_ANSWER_BYTES: Final = 4_000_000
@@ -66,14 +65,7 @@ def route(endpoint: Endpoint) -> str:
 def _proxy(endpoint: Endpoint) -> str | None:
     parts = urlsplit(endpoint.base_url)
     host = (parts.hostname or "").rstrip(".")
-    return None if _is_loopback(host) else proxy_for(parts.scheme, host)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    return None if is_loopback(host) else proxy_for(parts.scheme, host)
 
 
 class RecordingTransport(httpx2.BaseTransport):

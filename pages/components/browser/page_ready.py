@@ -16,7 +16,7 @@ export default function ({ parentElement, setStateValue }) {
   if (told.has(parentElement)) return;
   const tell = () => {
     told.add(parentElement);
-    setStateValue("arrived", true);
+    setStateValue("ready", true);
   };
   const timer = setTimeout(tell, 0); // not during the mount
   return () => clearTimeout(timer);
@@ -28,4 +28,4 @@ def page_is_ready(page: str) -> bool:
     """False in a page's first run; another run follows when the browser shows the page, and returns True."""
     listener = component(_NAME, js=_JS)
     # Streamlit reports a state only if it has a callback.
-    return bool(listener(key=f"page-ready-{page}", on_arrived_change=lambda: None, height=0).arrived)
+    return bool(listener(key=f"page-ready-{page}", on_ready_change=lambda: None, height=0).ready)

@@ -30,9 +30,9 @@ _ICONS = """
 .cs-icon { width: 1em; height: 1em; image-rendering: pixelated; border-radius: 2px; vertical-align: -0.12em;
   margin-right: 0.3em; display: inline; }
 .cs-muted { opacity: 0.6; }
-.cs-to-come { background: rgba(128, 140, 155, 0.18); animation: cs-pulse 1.6s ease-in-out infinite; }
+.cs-pending { background: rgba(128, 140, 155, 0.18); animation: cs-pulse 1.6s ease-in-out infinite; }
 @keyframes cs-pulse { 50% { background: rgba(128, 140, 155, 0.08); } }
-@media (prefers-reduced-motion: reduce) { .cs-to-come { animation: none; } }
+@media (prefers-reduced-motion: reduce) { .cs-pending { animation: none; } }
 """
 
 _GALLERY = """
@@ -44,7 +44,7 @@ _GALLERY = """
 .cs-making { font-size: 0.82rem; line-height: 1.7; }
 .cs-making i { display: block; height: 4px; border-radius: 2px; }
 .cs-making i.cs-on { background: linear-gradient(to right, #10b981 var(--share), rgba(128, 140, 155, 0.22) 0); }
-.cs-world-to-come { aspect-ratio: 1; border-radius: 6px; }
+.cs-world-pending { aspect-ratio: 1; border-radius: 6px; }
 [class*="st-key-seed-card-"] { position: relative; padding: 0.6rem; }
 [class*="st-key-seed-card-"] img:not(.cs-icon) { border-radius: 6px; }
 [class*="st-key-seed-card-"]:hover { border-color: rgba(16, 185, 129, 0.6); }
@@ -73,17 +73,17 @@ _PANEL = """
 
 _LIVE = """
 [class*="st-key-frame-"] img { border-radius: 6px; aspect-ratio: 1; }
-.cs-frame-to-come { aspect-ratio: 1; border-radius: 6px; display: flex; align-items: center; justify-content: center;
+.cs-frame-pending { aspect-ratio: 1; border-radius: 6px; display: flex; align-items: center; justify-content: center;
   text-align: center; font-size: 0.85rem; padding: 0.5rem; }
-.cs-frame-to-come.cs-still { background: rgba(128, 140, 155, 0.14); animation: none; }
+.cs-frame-pending.cs-still { background: rgba(128, 140, 155, 0.14); animation: none; }
 /* A frame that takes a moment to come must not make the card blink once a second. */
 :is([class*="st-key-card-"], [class*="st-key-row-"], .st-key-run-totals) [data-stale="true"] { opacity: 1 !important; }
 [class*="st-key-row-"] { min-height: 2.55rem; justify-content: center; }
 [class*="st-key-actions-"] { min-height: 2.5rem; }
 [class*="st-key-actions-"], [class*="st-key-run-title-"] { flex-wrap: nowrap; }
-:is([class*="st-key-actions-"], [class*="st-key-ways-"], [class*="st-key-run-title-"], .st-key-run-head)
+:is([class*="st-key-actions-"], [class*="st-key-links-"], [class*="st-key-run-title-"], .st-key-run-head)
   [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; background: none; white-space: nowrap; }
-[class*="st-key-ways-"] { flex-wrap: nowrap; }
+[class*="st-key-links-"] { flex-wrap: nowrap; }
 [class*="st-key-run-line-"] { position: relative; padding: 0.6rem 0.9rem; }
 [class*="st-key-run-line-"]:hover { border-color: rgba(16, 185, 129, 0.6); }
 [class*="st-key-run-line-"] [data-testid="stText"] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;

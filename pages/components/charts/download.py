@@ -80,20 +80,20 @@ button:focus-visible { outline: 2px solid var(--st-primary-color); opacity: 1; }
 STYLES = """
 [class*="st-key-chart-"] { position: relative; }
 [class*="st-key-chart-"] .modebar-container { display: none; }
-[data-testid="stLayoutWrapper"]:has(> [class*="st-key-take-"]) { position: absolute; top: 0; right: 0; width: auto;
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-files-"]) { position: absolute; top: 0; right: 0; width: auto;
   z-index: 2; opacity: 0; transition: opacity 0.12s; }
-[class*="st-key-chart-"]:is(:hover, :focus-within) [data-testid="stLayoutWrapper"]:has(> [class*="st-key-take-"]) {
+[class*="st-key-chart-"]:is(:hover, :focus-within) [data-testid="stLayoutWrapper"]:has(> [class*="st-key-files-"]) {
   opacity: 1; }
 @media (hover: none) {
-  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-take-"]) { opacity: 1; }
+  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-files-"]) { opacity: 1; }
 }
-[class*="st-key-take-"] { width: auto; padding: 0 0.2rem; border-radius: 6px; flex-wrap: nowrap;
+[class*="st-key-files-"] { width: auto; padding: 0 0.2rem; border-radius: 6px; flex-wrap: nowrap;
   backdrop-filter: blur(8px); }
-[class*="st-key-take-"] [data-testid="stDownloadButton"] button { min-height: 0; height: 1.6rem; padding: 0 0.3rem;
+[class*="st-key-files-"] [data-testid="stDownloadButton"] button { min-height: 0; height: 1.6rem; padding: 0 0.3rem;
   opacity: 0.8; }
-[class*="st-key-take-"] [data-testid="stDownloadButton"] button:hover { opacity: 1; }
-[class*="st-key-take-"] [data-testid="stDownloadButton"] [data-testid="stMarkdownContainer"] { margin: 0; }
-[class*="st-key-take-"] [data-testid="stDownloadButton"] p { font-size: 0.75rem; font-weight: 500;
+[class*="st-key-files-"] [data-testid="stDownloadButton"] button:hover { opacity: 1; }
+[class*="st-key-files-"] [data-testid="stDownloadButton"] [data-testid="stMarkdownContainer"] { margin: 0; }
+[class*="st-key-files-"] [data-testid="stDownloadButton"] p { font-size: 0.75rem; font-weight: 500;
   line-height: 1.6rem; height: 1.6rem; }
 /* Plotly's own words on what it is doing: the last of them, and in the style of the page. */
 .plotly-notifier { top: auto !important; bottom: 1rem; right: 1rem !important; width: auto !important;
@@ -140,7 +140,7 @@ def chart_with_downloads(key: str, download: Download) -> Iterator[None]:
     with st.container(key=f"chart-{key}"):
         yield
         with st.container(
-            key=f"take-{key}", horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"
+            key=f"files-{key}", horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"
         ):
             pictures = component(_NAME, html=_HTML, css=_CSS, js=_JS)
             pictures(key=f"pictures-{key}", data={"name": download.name, "pixels": _PIXELS}, width="content")

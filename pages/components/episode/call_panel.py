@@ -16,7 +16,7 @@ from pages.components.player.cursor import Cursor
 from pages.components.shared.long_text import show_long_data, show_long_text
 from pages.components.shared.problem import LONG, LONG_TEXT_PX, show_problem, show_scrolled_text
 from pages.components.text.escape import safe_text
-from pages.components.text.format import signed, words
+from pages.components.text.format import name_text, signed
 from pages.components.text.model_text import INSTEAD, invalid_answer_text, is_replacement, warning_text
 
 
@@ -124,4 +124,4 @@ def _played(step: Step, cursor: Cursor) -> tuple[str, Literal["green", "gray"], 
 
 def _known(action: str) -> str:
     """Labels are Markdown, so only Crafter's own names may appear in them."""
-    return words(action) if action in ACTIONS else "(unknown action)"
+    return name_text(action) if action in ACTIONS else "(unknown action)"

@@ -93,7 +93,7 @@ def _show_actions(summary: EpisodeSummary, *, has_model: bool) -> None:
         if st.button(label, key=f"{word}-episode", disabled=neighbour is None, help=f"{word} episode of this run"):
             st.switch_page("pages/episode.py", query_params={"id": neighbour or ""})
     if st.button("Present", key="present", help="Only the player, for an audience"):
-        frame = st.session_state.get(f"frame:{summary.id}", 0)
+        frame = last_frame(summary.id)
         st.switch_page("pages/present.py", query_params={"id": summary.id, "step": str(frame)})
     st.download_button(
         "JSON",
@@ -233,7 +233,7 @@ def _is_followed(episode_id: str) -> bool:
 def _on_toggle(episode_id: str) -> None:
     st.session_state[f"following:{episode_id}"] = st.session_state[f"follow-{episode_id}"]
     st.session_state.pop(f"followed-to:{episode_id}", None)
-    st.session_state.pop(f"strayed:{episode_id}", None)
+    st.session_state.pop(f"moved_away:{episode_id}", None)
 
 
 def _user_moved(episode_id: str) -> bool:
@@ -245,13 +245,13 @@ def _user_moved(episode_id: str) -> bool:
 def _wants_newer(shown: EpisodeSummary, now: EpisodeSummary) -> bool:
     """Whether to redraw the page for new decisions. Following ends when the user moves away: only if two polls in a row
     see it, as the browser may report its position one poll late."""
-    strayed = f"strayed:{shown.id}"
+    moved_away = f"moved_away:{shown.id}"
     if _user_moved(shown.id):
-        if st.session_state.get(strayed):
+        if st.session_state.get(moved_away):
             st.session_state[f"following:{shown.id}"] = False
-        st.session_state[strayed] = True
+        st.session_state[moved_away] = True
         return False
-    st.session_state[strayed] = False
+    st.session_state[moved_away] = False
     return now.n_decisions > shown.n_decisions or f"followed-to:{shown.id}" not in st.session_state
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from core.analysis.ledger import Floats, Ledger, LedgerColumn
-from core.types import RewardBreakdown, RewardComponent
+from core.types import RewardBreakdown
+from pages.components.charts.binned import Binned
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, pointer, styled, vertical_line, with_click_targets
 from pages.components.text.escape import one_line
@@ -35,43 +35,6 @@ _MAX_LABEL_LENGTH = 34
 _CLICK = "decision (click to go there)"
 
 
-@dataclass(frozen=True, slots=True)
-class Binned:
-    """`n` decisions in consecutive groups of `size`; the last group may be smaller."""
-
-    size: int
-    n: int
-
-    @classmethod
-    def of(cls, n: int, most: int = MAX_COLUMNS) -> Binned:
-        """At most `most` groups."""
-        return cls(max(1, -(-n // most)), n)
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """Index of the first decision of each group: int64 (groups,)."""
-        return np.arange(0, self.n, self.size, dtype=np.int64)
-
-    @property
-    def middles(self) -> list[float]:
-        """Centre of each group on an axis that counts decisions."""
-        return (self.starts + (self.size - 1) / 2).tolist()
-
-    @property
-    def axis(self) -> list[float]:
-        """Range of that axis, with room for a last group of full width."""
-        return [-0.5, len(self.starts) * self.size - 0.5]
-
-    def sums(self, values: Floats) -> Floats:
-        """Sum of each group: (n,) -> (groups,), (n, k) -> (groups, k)."""
-        return np.add.reduceat(values, self.starts, axis=0) if self.n else values
-
-    def words(self, group: int) -> str:
-        """`decision 12`, `decisions 120–124`."""
-        first, last = group * self.size, min((group + 1) * self.size, self.n) - 1
-        return f"decision {first:,}" if first == last else f"decisions {first:,}–{last:,}"
-
-
 class ReturnToGo(NamedTuple):
     """Return-to-go of each decision, of both rewards: float64 (n,) each."""
 
@@ -80,7 +43,7 @@ class ReturnToGo(NamedTuple):
 
 
 def label_of(column: LedgerColumn) -> str:
-    return one_line(component_label(RewardComponent(column.kind, column.name, 0.0, 0.0, 0.0)), _MAX_LABEL_LENGTH)
+    return one_line(component_label(*column), _MAX_LABEL_LENGTH)
 
 
 def largest_columns(ledger: Ledger, most: int) -> list[int]:
@@ -97,7 +60,7 @@ def heat_map(
     A click on a cell goes to the decision of its group with the largest reward in that row; on an empty cell, to the
     one with the largest in any row.
     """
-    bins = Binned.of(len(ledger))
+    bins = Binned.of(len(ledger), MAX_COLUMNS)
     kept = largest_columns(ledger, MAX_ROWS)
     rest = [at for at in range(len(ledger.columns)) if at not in kept]
     rows = [_HeatRow([at], label_of(ledger.columns[at])) for at in kept]
@@ -211,7 +174,9 @@ def env_bars(env_rewards: Floats, bins: Binned, theme: Theme) -> dict[str, Any]:
         "yaxis": "y2",
         "width": bins.size,
         "marker": {"color": COLOURS["env"].on(theme), "line": {"width": 0}},
-        "hovertext": [f"{bins.words(at)}: environment reward {signed(paid)}" for at, paid in enumerate(sums.tolist())],
+        "hovertext": [
+            f"{bins.hover_text(at)}: environment reward {signed(paid)}" for at, paid in enumerate(sums.tolist())
+        ],
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
 
@@ -282,7 +247,7 @@ def _heat_hovers(
         ]
         lines = [inert(each) for each in sentences[:4]]
         if bins.size > 1:
-            lines = [f"<b>{bins.words(group)}</b>: {inert(row.label)} {signed(paid)}, most of it in:", *lines]
+            lines = [f"<b>{bins.hover_text(group)}</b>: {inert(row.label)} {signed(paid)}, most of it in:", *lines]
         hovers.append("<br>".join(lines))
     return hovers
 

@@ -21,7 +21,7 @@ from pages.components.episode.ledger_table import Cell, Column, Row, ledger_tabl
 from pages.components.player.episode_data import EpisodeData
 from pages.components.player.position import go_to_decision
 from pages.components.text.escape import one_line, safe_text
-from pages.components.text.format import exact, number, short_id, signed, words
+from pages.components.text.format import exact, name_text, number, short_id, signed
 from pages.components.text.sentences import paid_sentence
 
 VIEWS = ("Table", "Heat map", "Curves")
@@ -235,7 +235,7 @@ def _heat_map_note(ledger: Ledger, size: int) -> str:
 
 def _column(column: LedgerColumn, theme: Theme) -> Column:
     group = _GROUPS.get(column.kind, one_line(column.kind, _MAX_NAME_LENGTH))
-    name = "any" if column.kind == "indicator" else words(one_line(column.name, _MAX_NAME_LENGTH))
+    name = "any" if column.kind == "indicator" else name_text(one_line(column.name, _MAX_NAME_LENGTH))
     return Column(name, group, component_colour(*column, theme))
 
 

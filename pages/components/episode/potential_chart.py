@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from core.analysis.ledger import Floats
 from core.analysis.potential_check import PotentialCheck
+from pages.components.charts.binned import Binned
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import (
     COLOURS,
@@ -19,7 +20,6 @@ from pages.components.charts.figure import (
     vertical_line,
     with_click_targets,
 )
-from pages.components.episode.ledger_charts import Binned
 from pages.components.text.format import signed
 
 MAX_COLUMNS = 240

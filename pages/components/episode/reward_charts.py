@@ -144,7 +144,9 @@ def _waterfall_rows(reward: RewardBreakdown, theme: Theme) -> list[_Row]:
     for part in reward.components:
         colour = component_colour(part.kind, part.name, theme)
         hover = inert(f"{component_phrase(part)} = {signed(part.value)}")
-        rows.append(_Row(inert(component_label(part)), reached, part.value, colour, signed(part.value), hover))
+        rows.append(
+            _Row(inert(component_label(part.kind, part.name)), reached, part.value, colour, signed(part.value), hover)
+        )
         reached += part.value
     if reward.effective_lambda != 1.0 and rows:
         text, colour = signed(reward.base), COLOURS["axis"].on(theme)

@@ -12,7 +12,7 @@ import streamlit as st
 from core.env.rules import ACHIEVEMENTS, ITEMS, MAX_ITEM, VITALS
 from core.types import StateFacts
 from pages.components.shared.icons import icon
-from pages.components.text.format import words
+from pages.components.text.format import name_text
 
 _VITAL_COLOURS = {"health": "#ef5b62", "food": "#d9822b", "drink": "#4b8df8", "energy": "#2fb574"}
 _STYLE = """
@@ -87,7 +87,7 @@ def _item(name: str, facts: StateFacts, before: StateFacts) -> str:
     value = facts.inventory.get(name, 0)
     style = "" if value else " none"
     return (
-        f'<div class="cell{style}">{icon(name)}<span class="name">{words(name)}</span>'
+        f'<div class="cell{style}">{icon(name)}<span class="name">{name_text(name)}</span>'
         f'<span class="value">{value}{_change(value, before.inventory.get(name, 0))}</span></div>'
     )
 
@@ -97,7 +97,7 @@ def _achievement(name: str, step: int | None, frame: int) -> str:
     when = "never" if step is None else f"step {step + 1:,}"
     style = "got" if reached else "none"
     return (
-        f'<div class="cell {style}"><span class="mark"></span><span class="name">{words(name)}</span>'
+        f'<div class="cell {style}"><span class="mark"></span><span class="name">{name_text(name)}</span>'
         f'<span class="step">{when}</span></div>'
     )
 

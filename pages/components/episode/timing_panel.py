@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.store import DecisionSummary
 from pages.components import charts
+from pages.components.charts.binned import Binned
 from pages.components.charts.download import Cell, Download, file_name
 from pages.components.charts.figure import (
     COLOURS,
@@ -21,7 +22,6 @@ from pages.components.charts.figure import (
     styled,
     with_click_targets,
 )
-from pages.components.episode.ledger_charts import Binned
 from pages.components.player.episode_data import EpisodeData
 from pages.components.text.format import ms, short_id
 from pages.components.text.sentences import timing_parts, timing_sentence, total_ms

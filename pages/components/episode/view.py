@@ -27,7 +27,7 @@ from pages.components.player.episode_data import EpisodeData
 from pages.components.player.position import go_to_decision, go_to_frame, last_frame, picked_of, remember_frame, seek_of
 from pages.components.shared.state import stop_with, store
 from pages.components.text.escape import escape, one_line, safe_text
-from pages.components.text.format import signed, words
+from pages.components.text.format import name_text, signed
 from pages.components.text.sentences import steps_phrase
 
 _MAX_LABEL_LENGTH = 40
@@ -178,7 +178,7 @@ def _show_unlock_jump(episode_id: str, data: EpisodeData) -> None:
         list(unlocking),
         index=None,
         key=key,
-        format_func=lambda name: f"{words(safe_text(name, 60))} (decision {unlocking[name]})",
+        format_func=lambda name: f"{name_text(safe_text(name, 60))} (decision {unlocking[name]})",
         placeholder="Go to an unlock…",
         on_change=go,
         label_visibility="collapsed",
@@ -197,7 +197,7 @@ def _show_headline(decision: DecisionSummary, cursor: Cursor) -> None:
         if not decision.ok:
             st.badge("failed", color="red")
         for name in decision.unlocked:
-            st.badge(f"◆ {escape(one_line(words(name), _MAX_LABEL_LENGTH))}", color="orange", help="Unlocked here")
+            st.badge(f"◆ {escape(one_line(name_text(name), _MAX_LABEL_LENGTH))}", color="orange", help="Unlocked here")
 
 
 def _colour(value: float) -> Literal["green", "red", "gray"]:

@@ -253,7 +253,7 @@ def _picture_options(description: SeedDescription) -> dict[str, Any]:
 def _pending_card(seed: int, is_chosen: bool) -> _PendingCard:
     with st.container(border=True, key=f"seed-card-{seed}", gap="xsmall"):
         picture = st.empty()
-        picture.html('<div class="cs-world-to-come cs-to-come"></div>')
+        picture.html('<div class="cs-world-pending cs-pending"></div>')
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             _pick_box(seed, is_chosen)
             st.space("stretch")

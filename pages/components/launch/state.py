@@ -21,7 +21,15 @@ from core.rewards import STRATEGIES, checked, from_document, to_changes
 from core.text import join
 from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.browser.url import write_form_to_url
-from pages.components.links.values import MOST, any_number, fits, link_text, one_of, reader_of, whole
+from pages.components.links.values import (
+    MAX_NUMBER,
+    fits_in_url,
+    link_text,
+    one_of,
+    parse_number,
+    parse_whole,
+    reader_of,
+)
 from pages.components.shared.form_state import FormState, param_name
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line
@@ -37,7 +45,7 @@ LAUNCH_BUTTON = f"{PREFIX}now"
 _MAX_ECHOED = 60
 _MAX_NAMED = 5
 _REWARDS = "rewards"
-_WITHOUT = "without"
+_OMITTED = "without"
 _MISSING = f"{PREFIX}link_without"
 _PROBLEMS = f"{PREFIX}link_problems"
 _SHOWN_FOR = f"{PREFIX}link_problems_for"
@@ -94,24 +102,24 @@ def _is_text(spec: Field[Any]) -> bool:
 
 
 _LIMITS, _WORLD = Limits(), EnvConfig()
-_COUNT = reader_of(Integer(1, MOST))
+_COUNT = reader_of(Integer(1, MAX_NUMBER))
 LINK_FIELDS: dict[str, LinkField] = {
     "seeds": LinkField(str(DEFAULT_SEED), str, always=True, named="play"),
     "policy": LinkField("scripted", one_of(POLICIES), always=True, named="by"),
-    "episodes": LinkField(1, whole, always=True),
+    "episodes": LinkField(1, parse_whole, always=True),
     "name": LinkField("", str),
-    "max_steps": LinkField(_LIMITS.max_steps, whole),
-    "max_decisions": LinkField(_LIMITS.max_decisions, whole),
-    "max_seconds": LinkField(_LIMITS.max_time_s, any_number),
-    "max_ops": LinkField(_LIMITS.max_ops, whole),
+    "max_steps": LinkField(_LIMITS.max_steps, parse_whole),
+    "max_decisions": LinkField(_LIMITS.max_decisions, parse_whole),
+    "max_seconds": LinkField(_LIMITS.max_time_s, parse_number),
+    "max_ops": LinkField(_LIMITS.max_ops, parse_whole),
     "on_done": LinkField(OnDone.TERMINATE.value, one_of({choice.value: choice for choice in OnDone})),
-    "width": LinkField(_WORLD.area[0], whole),
-    "height": LinkField(_WORLD.area[1], whole),
-    "length": LinkField(_WORLD.length, whole),
+    "width": LinkField(_WORLD.area[0], parse_whole),
+    "height": LinkField(_WORLD.area[1], parse_whole),
+    "length": LinkField(_WORLD.length, parse_whole),
     "max_actions": LinkField(5, _COUNT),
     "budget_calls": LinkField(None, _COUNT, policy="llm"),
     "budget_tokens": LinkField(None, _COUNT, policy="llm"),
-    "budget_usd": LinkField(None, reader_of(Number(0.0001, MOST)), policy="llm"),
+    "budget_usd": LinkField(None, reader_of(Number(0.0001, MAX_NUMBER)), policy="llm"),
     _PROFILE: LinkField("", _profile, named="profile", policy="llm"),
     **{
         name: field
@@ -123,7 +131,7 @@ LINK_FIELDS: dict[str, LinkField] = {
 # For reward configurations with the default tables; any other is one JSON text, in `_REWARDS`.
 _REWARD_FIELDS: dict[str, LinkField] = {
     "strategy": LinkField("per_achievement", one_of(STRATEGIES)),
-    "lambda": LinkField(1.0, any_number),
+    "lambda": LinkField(1.0, parse_number),
     **{
         name: field
         for kind in STRATEGIES.values()
@@ -135,7 +143,7 @@ _TEXTS = {
     f"{kind.name}.{spec.name}": spec for kind in POLICIES.values() for spec in fields(kind.params) if _is_text(spec)
 }
 _ALL_FIELDS = LINK_FIELDS | _REWARD_FIELDS
-_KNOWN = {*_ALL_FIELDS, *(field.named for field in _ALL_FIELDS.values()), _REWARDS, _WITHOUT} - {""}
+_KNOWN = {*_ALL_FIELDS, *(field.named for field in _ALL_FIELDS.values()), _REWARDS, _OMITTED} - {""}
 
 
 def reward_values(reward: RewardConfig) -> dict[str, Any]:
@@ -163,14 +171,14 @@ def _reward_of(values: Mapping[str, Any]) -> RewardConfig:
 
 
 def policy_values(policy: PolicySpec) -> dict[str, Any]:
-    """For `link_of`: the settings, and under `_WITHOUT` the names of texts that the link leaves out."""
+    """For `link_of`: the settings, and under `_OMITTED` the names of texts that the link leaves out."""
     kind = POLICIES.get(policy.name)
     held = {spec: policy.params.get(spec.name, spec.default) for spec in (fields(kind.params) if kind else ())}
     values = {param_name(policy.name, spec.name): value for spec, value in held.items()}
     of_profile = _OF_A_PROFILE if values.get(_PROFILE) else ()
     texts = {f"{policy.name}.{spec.name}" for spec, value in held.items() if _is_text(spec) and value != spec.default}
     texts -= {"llm.profile", *of_profile}
-    return {"policy": policy.name, **values, _WITHOUT: [name for name in _TEXTS if name in texts]}
+    return {"policy": policy.name, **values, _OMITTED: [name for name in _TEXTS if name in texts]}
 
 
 def begin() -> None:
@@ -198,7 +206,7 @@ def _fill_from_link() -> None:
     if _given(_PROFILE, LINK_FIELDS[_PROFILE]) is not None:
         st.session_state[PROFILE_OF_LINK] = st.session_state[PREFIX + _PROFILE]
     st.session_state[REWARD_OF_LINK] = _reward_from_link(problems)
-    st.session_state[_MISSING] = st.query_params.get(_WITHOUT, "").split(",")
+    st.session_state[_MISSING] = st.query_params.get(_OMITTED, "").split(",")
     unknown = [
         name for name in st.query_params if name not in _KNOWN and name.split(".")[0] in {*POLICIES, *STRATEGIES}
     ]
@@ -268,11 +276,11 @@ def link_of(values: Mapping[str, Any]) -> dict[str, str]:
     }
     if values.get(_REWARDS):
         parts[_REWARDS] = values[_REWARDS]
-    too_long = [name for name, text in parts.items() if not fits(text)]
+    too_long = [name for name, text in parts.items() if not fits_in_url(text)]
     named = {name: field.named or name for name, field in _ALL_FIELDS.items()}
     link = {named.get(name, name): text for name, text in parts.items() if name not in too_long}
-    without = [*too_long, *values.get(_WITHOUT, ())]
-    return link | ({_WITHOUT: ",".join(without)} if without else {})
+    without = [*too_long, *values.get(_OMITTED, ())]
+    return link | ({_OMITTED: ",".join(without)} if without else {})
 
 
 def _given(name: str, field: LinkField) -> str | None:

@@ -11,7 +11,7 @@ from urllib.parse import quote_plus
 from core.errors import did_you_mean
 from core.params import Integer, Kind, OneOf, Text
 
-MOST: Final = 1_000_000_000
+MAX_NUMBER: Final = 1_000_000_000
 """Far below 2**53, up to which a browser's numbers are exact."""
 
 _MAX_CHARACTERS = 6_000  # characters of one value in a URL; servers accept about 8,000 for a whole URL
@@ -29,22 +29,22 @@ def one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
     return read
 
 
-def whole(text: str) -> int:
+def parse_whole(text: str) -> int:
     """Reads a whole number."""
     # int() would also read digits of other scripts, spaces and underscores.
-    if not _WHOLE.fullmatch(text) or abs(int(text)) > MOST:
-        raise ValueError(f"it is not a whole number in the digits 0-9, at most {MOST:,}.")
+    if not _WHOLE.fullmatch(text) or abs(int(text)) > MAX_NUMBER:
+        raise ValueError(f"it is not a whole number in the digits 0-9, at most {MAX_NUMBER:,}.")
     return int(text)
 
 
-def any_number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Reads a finite number."""
     try:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         value = math.nan
-    if not abs(value) <= MOST:  # also False for NaN
-        raise ValueError(f"it is not a number, at most {MOST:,}.")
+    if not abs(value) <= MAX_NUMBER:  # also False for NaN
+        raise ValueError(f"it is not a number, at most {MAX_NUMBER:,}.")
     return value
 
 
@@ -52,7 +52,9 @@ def reader_of(kind: Kind) -> Callable[[str], Any]:
     """Reads a parameter."""
     if isinstance(kind, OneOf):
         return one_of(dict.fromkeys(kind.names))
-    read: Callable[[str], Any] = str if isinstance(kind, Text) else whole if isinstance(kind, Integer) else any_number
+    read: Callable[[str], Any] = (
+        str if isinstance(kind, Text) else parse_whole if isinstance(kind, Integer) else parse_number
+    )
 
     def within(text: str) -> Any:
         value = kind.read(read(text))
@@ -71,6 +73,6 @@ def link_text(value: Any) -> str:
     return short_one if float(short_one) == value else repr(value)
 
 
-def fits(text: str) -> bool:
-    """Whether it is short enough for a URL."""
+def fits_in_url(text: str) -> bool:
+    """Whether it is short enough: servers refuse longer URLs."""
     return len(text) <= _MAX_CHARACTERS and len(quote_plus(text, errors="replace")) <= _MAX_CHARACTERS

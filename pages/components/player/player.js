@@ -6,7 +6,7 @@ const AWAITS_FIRST_FRAME = ".cs-first-frame.cs-is-awaited";
 const REPORT_AFTER_MS = 60;
 const REPORT_WHILE_PLAYING_MS = 250;
 const TOAST_MS = 1800;
-const AWAKE_MS = 2500;
+const CONTROLS_SHOWN_MS = 2500;
 const MAX_FRAME_PX = 720;
 const OF_STEPS = "[class*='st-key-seek-steps-']";
 const OF_DECISIONS = "[class*='st-key-seek-decisions-']";
@@ -74,7 +74,7 @@ class Player {
   wake() {
     this.root.classList.add("awake");
     clearTimeout(this.wakeTimer);
-    this.wakeTimer = setTimeout(() => this.root.classList.remove("awake"), AWAKE_MS);
+    this.wakeTimer = setTimeout(() => this.root.classList.remove("awake"), CONTROLS_SHOWN_MS);
   }
 
   becomeActive() {
@@ -89,7 +89,7 @@ class Player {
     this.root.classList.toggle("present", data.present);
     this.setExit(data.exitUrl);
     if (data.digest === this.digest) {
-      this.obeySeek(data.seek);
+      this.applySeek(data.seek);
       this.resize();
       return;
     }
@@ -101,10 +101,10 @@ class Player {
       this.showNotice(`Cannot draw the episode: ${error.message}. Reload the page to try again.`);
     }
     // After the browser has put the frame on the screen.
-    if (isFirst) requestAnimationFrame(() => setTimeout(() => this.tellFirstFrame(), 0));
+    if (isFirst) requestAnimationFrame(() => setTimeout(() => this.reportFirstFrame(), 0));
   }
 
-  tellFirstFrame() {
+  reportFirstFrame() {
     if (this.closed || !document.querySelector(AWAITS_FIRST_FRAME)) return;
     if (this.frames) this.reportNow(); // a seek may have moved it; the next run then shows that frame
     this.setState("painted", true);
@@ -138,7 +138,7 @@ class Player {
     this.frame = this.clamp(this.frame);
     this.resize();
     this.paint();
-    this.obeySeek(this.seek); // it may have come while the episode was loading
+    this.applySeek(this.seek); // it may have come while the episode was loading
     if (!isFirst) this.report();
     this.root.dataset.ready = "true";
   }
@@ -165,17 +165,17 @@ class Player {
     this.find(".exit").href = this.exit.href;
   }
 
-  obeySeek(seek) {
+  applySeek(seek) {
     // Before the episode is loaded it cannot be obeyed, and must not be marked as done.
     if (!this.frames || !seek || seek.nonce === this.seekNonce) return;
     this.seekNonce = seek.nonce;
     this.pause();
     this.goTo(seek.step);
-    this.takeKeysBack();
+    this.restoreKeyFocus();
   }
 
   // The list or field that caused the seek still has the focus: give the keyboard back to the player.
-  takeKeysBack() {
+  restoreKeyFocus() {
     const focused = document.activeElement;
     if (focused?.matches(TYPED_INTO) && !this.root.contains(focused)) this.root.focus({ preventScroll: true });
   }

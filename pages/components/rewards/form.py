@@ -21,7 +21,7 @@ from pages.components.browser.debounced_rerun import debounced_rerun
 from pages.components.shared.form_state import FormState, param_name
 from pages.components.shared.param_field import param_fields
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import exact, words
+from pages.components.text.format import exact, name_text
 
 DEFAULT = RewardConfig(strategy="per_achievement")
 """The form's initial configuration."""
@@ -217,10 +217,10 @@ def _show_hidden_values(form: FormState, config: RewardConfig) -> None:
             f"“{escape(_ACTIVE_MODE)}” pays rewards."
         )
         st.button("Turn rewards on", key=form.key("activate"), on_click=_activate, args=(form,))
-    foreign = [name for table in _TABLES.values() for name in table.foreign(config)]
-    if foreign:
-        named = ", ".join(one_line(name, _MAX_NAME_LENGTH) for name in foreign[:_MAX_NAMED])
-        more = f" and {len(foreign) - _MAX_NAMED} more" if len(foreign) > _MAX_NAMED else ""
+    unknown = [name for table in _TABLES.values() for name in table.unknown_names(config)]
+    if unknown:
+        named = ", ".join(one_line(name, _MAX_NAME_LENGTH) for name in unknown[:_MAX_NAMED])
+        more = f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
         st.caption(escape(f"Unknown to this version of Crafter, but kept: {named}{more}."))
 
 
@@ -255,9 +255,9 @@ def _with_tables(form: FormState, config: RewardConfig, narrow: bool) -> RewardC
 def _table(form: FormState, name: str, narrow: bool) -> tuple[float, pd.DataFrame]:
     """The default weight and the entries of one table."""
     table = _TABLES[name]
-    otherwise = st.number_input(
-        table.otherwise,
-        key=form.keep(table.otherwise_field, table.otherwise_pays(filled_from(form))),
+    default = st.number_input(
+        table.default_label,
+        key=form.keep(table.default_field, table.default_weight_of(filled_from(form))),
         persist_state="session",
         format="%g",
         step=0.01,
@@ -265,13 +265,13 @@ def _table(form: FormState, name: str, narrow: bool) -> tuple[float, pd.DataFram
     )
     entries = _edited(form, name, table, table.narrow_columns if narrow else table.columns)
     st.caption(table.note)
-    return otherwise, entries
+    return default, entries
 
 
 def _achievements_of(config: RewardConfig) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "achievement": [words(name) for name in ACHIEVEMENTS],
+            "achievement": [name_text(name) for name in ACHIEVEMENTS],
             "weight": pd.array([config.weights.get(name) for name in ACHIEVEMENTS], dtype="Float64"),
             "limit": pd.array([config.k_limits.get(name) for name in ACHIEVEMENTS], dtype="Int64"),
             "count": pd.array([config.achievement_count_weights.get(name) for name in ACHIEVEMENTS], dtype="Float64"),
@@ -281,7 +281,7 @@ def _achievements_of(config: RewardConfig) -> pd.DataFrame:
 
 def _inventory_of(config: RewardConfig) -> pd.DataFrame:
     weights = [config.inventory_weights.get(name) for name in ITEMS]
-    return pd.DataFrame({"item": [words(name) for name in ITEMS], "weight": pd.array(weights, dtype="Float64")})
+    return pd.DataFrame({"item": [name_text(name) for name in ITEMS], "weight": pd.array(weights, dtype="Float64")})
 
 
 @dataclass(frozen=True)
@@ -293,12 +293,12 @@ class _Table:
     given: Callable[[RewardConfig], Iterable[Mapping[str, float]]]  # the part of a configuration that it shows
     columns: Mapping[str, Any]
     narrow_columns: Mapping[str, Any]
-    otherwise: str  # label of the default weight
-    otherwise_field: str
-    otherwise_pays: Callable[[RewardConfig], float]
+    default_label: str
+    default_field: str
+    default_weight_of: Callable[[RewardConfig], float]
     note: str
 
-    def foreign(self, config: RewardConfig) -> list[str]:
+    def unknown_names(self, config: RewardConfig) -> list[str]:
         """Names in a configuration without a row, beyond those of the default tables."""
         known = {name for default in self.given(DEFAULT) for name in default} | set(self.names)
         return list(dict.fromkeys(name for given in self.given(config) for name in given if name not in known))
@@ -311,9 +311,9 @@ _TABLES = {
         given=lambda config: (config.weights, config.k_limits, config.achievement_count_weights),
         columns=_ACHIEVEMENT_COLUMNS,
         narrow_columns=_NARROW_COLUMNS,
-        otherwise="Default weight per repeat",
-        otherwise_field="default_count_weight",
-        otherwise_pays=lambda config: config.default_achievement_count_weight,
+        default_label="Default weight per repeat",
+        default_field="default_count_weight",
+        default_weight_of=lambda config: config.default_achievement_count_weight,
         note="A first unlock can pay three times: as an unlock, as a count, and as the inventory entry that rises. "
         "Counts keep paying: drinking pays even when thirst is full.",
     ),
@@ -323,9 +323,9 @@ _TABLES = {
         given=lambda config: (config.inventory_weights,),
         columns=_INVENTORY_COLUMNS,
         narrow_columns=_INVENTORY_COLUMNS,
-        otherwise="Default weight per point gained",
-        otherwise_field="default_inventory_weight",
-        otherwise_pays=lambda config: config.default_inventory_weight,
+        default_label="Default weight per point gained",
+        default_field="default_inventory_weight",
+        default_weight_of=lambda config: config.default_inventory_weight,
         note="Losses cost nothing, so health, food, drink and energy pay again each time they refill, and saplings "
         "each time they are collected.",
     ),
@@ -383,7 +383,7 @@ def _edited(form: FormState, name: str, table: _Table, columns: Mapping[str, Any
 def _fill_tables(form: FormState, config: RewardConfig) -> None:
     for name, table in _TABLES.items():
         form.put(f"{name}_kept", table.of(config))
-        form.put(table.otherwise_field, table.otherwise_pays(config))
+        form.put(table.default_field, table.default_weight_of(config))
     form.put(_REVISION, form.get(_REVISION, 0) + 1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.rewards import STRATEGIES
 from core.types import RewardConfig
-from pages.components.text.format import exact, words
+from pages.components.text.format import exact, name_text
 from pages.components.text.sentences import lambda_text
 
 # What a table's entry means, the field of the table, and the weight of an entry, which may be a default.
@@ -91,7 +91,7 @@ def _changed(
     for name in dict.fromkeys((*old_names, *new_names)):
         before, after = value(old, name), value(new, name)
         if before != after:
-            yield f"{words(name)}{what}: {_value(before)} → {_value(after)}"
+            yield f"{name_text(name)}{what}: {_value(before)} → {_value(after)}"
 
 
 def _on(config: RewardConfig) -> str:

@@ -20,7 +20,7 @@ from pages.components.player.position import go_to_frame, remember_frame
 from pages.components.run.model_cards import calls_model, show_last_decision, spent_figures
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, signed, status_badge, stop_reason_text, words
+from pages.components.text.format import name_text, number, signed, status_badge, stop_reason_text
 
 _CELL_PX = 32  # twice the textures' size
 _LARGE_CELL_PX = 48
@@ -115,7 +115,7 @@ def episode_row(row: EpisodeSummary, per_seed: int, played: Played) -> None:
         with (
             cells[6],
             st.container(
-                horizontal=True, horizontal_alignment="right", vertical_alignment="center", key=f"ways-{row.id}"
+                horizontal=True, horizontal_alignment="right", vertical_alignment="center", key=f"links-{row.id}"
             ),
         ):
             _open_link(row)
@@ -197,7 +197,7 @@ def _figures(row: EpisodeSummary, spent: Spent | None) -> str:
 
 
 def _newest_unlocks(row: EpisodeSummary) -> str:
-    newest_first = [words(name) for name in reversed(row.achievements) if name in ACHIEVEMENTS]
+    newest_first = [name_text(name) for name in reversed(row.achievements) if name in ACHIEVEMENTS]
     return f'<div class="cs-unlocks">{", ".join(newest_first) or _nothing_unlocked(row)}</div>'
 
 
@@ -209,7 +209,7 @@ def _all_achievements(row: EpisodeSummary) -> str:
     if not row.achievements:
         return f'<div class="cs-unlocks">{_nothing_unlocked(row)}</div>'
     chips = "".join(
-        f"<span{' class=cs-done' if name in row.achievements else ''}>{words(name)}</span>" for name in ACHIEVEMENTS
+        f"<span{' class=cs-done' if name in row.achievements else ''}>{name_text(name)}</span>" for name in ACHIEVEMENTS
     )
     return f'<div class="cs-chips">{chips}</div>'
 
@@ -255,7 +255,7 @@ def _show_frame(row: EpisodeSummary, cell: int) -> None:
         st.image(picture, width="stretch", output_format="PNG", alt=f"Seed {row.seed} at step {row.n_steps}")
         return
     text, moves = _PLACEHOLDERS.get(row.status, ("no frame recorded", False))
-    st.html(f'<div class="cs-frame-to-come cs-to-come{"" if moves else " cs-still"}"><span>{text}</span></div>')
+    st.html(f'<div class="cs-frame-pending cs-pending{"" if moves else " cs-still"}"><span>{text}</span></div>')
 
 
 def _newest_frame(row: EpisodeSummary, cell: int) -> bytes | None:

@@ -8,7 +8,7 @@ from core import jobs
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError
 from core.plan import LaunchPlan, make_run
-from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
+from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig, Run
 from pages.components.shared.state import settings, store
 from pages.components.text.escape import escape
 
@@ -38,21 +38,26 @@ def show_empty_store() -> None:
 
 
 def _run_samples() -> None:
-    plan = LaunchPlan(
-        seeds=_SAMPLE_SEEDS,
-        episodes_per_seed=1,
-        policy=PolicySpec("scripted"),
-        reward=RewardConfig(strategy="per_achievement"),
-        limits=Limits(max_steps=300, max_decisions=300),
-        env=EnvConfig(),
-        on_done=OnDone.TERMINATE,
-        max_actions_per_call=5,
-        name="Three samples",
-    )
-    run = make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
+    run = sample_run("Three samples", PolicySpec("scripted"), _SAMPLE_SEEDS, steps=300)
     try:
         jobs.launch(store(), settings(), run)
     except CraftscopeError as error:
         st.error(escape(str(error)))
         return
     st.switch_page("pages/run.py", query_params={"id": run.id})
+
+
+def sample_run(name: str, policy: PolicySpec, seeds: tuple[int, ...], steps: int) -> Run:
+    """One episode a seed, with the default per-achievement rewards."""
+    plan = LaunchPlan(
+        seeds=seeds,
+        episodes_per_seed=1,
+        policy=policy,
+        reward=RewardConfig(strategy="per_achievement"),
+        limits=Limits(max_steps=steps, max_decisions=steps),
+        env=EnvConfig(),
+        on_done=OnDone.TERMINATE,
+        max_actions_per_call=5,
+        name=name,
+    )
+    return make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)

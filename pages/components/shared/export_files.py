@@ -17,7 +17,7 @@ import streamlit as st
 from core.errors import StoreError, UnknownEpisode
 from core.export import Portion, SftFilter, episode_json, first_of, sft_lines
 from core.store import EpisodeSummary, TraceStore
-from pages.components.shared.state import store as stored
+from pages.components.shared.state import store
 from pages.components.text.format import short_id
 
 MAX_EXAMPLES = 10_000
@@ -78,7 +78,7 @@ def report_missing(ids: Iterable[str]) -> None:
 
 def _is_stored(episode_id: str) -> bool:
     try:
-        stored().episodes.get(episode_id)
+        store().episodes.get(episode_id)
     except UnknownEpisode:
         return False
     return True

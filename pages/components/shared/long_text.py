@@ -10,24 +10,22 @@ import streamlit as st
 
 from pages.components.text.escape import safe_data, safe_text
 
-_MOST = 6_000  # characters on the page
-_TALL = 700  # characters from which on it scrolls
-_MANY_LINES = 12
-_TALL_WITH_GRID = 2_000
-_MANY_LINES_WITH_GRID = 30
-_TALL_PX = 220
+_MAX_SHOWN = 6_000  # characters on the page
+_SCROLLS_FROM = (700, 12)  # characters, lines
+_GRID_SCROLLS_FROM = (2_000, 30)
+_SCROLLED_PX = 220
 _MAX_TREE_LENGTH = 30_000
 
 
 def show_long_text(text: str, *, key: str, name: str, language: str | None = None) -> None:
     """Show plain text, never Markdown. key: unique on the page. name: file name of the download."""
-    grid = _columns_of_grid(text[:_MOST])
+    grid = _columns_of_grid(text[:_MAX_SHOWN])
     # The local view must not wrap.
-    tall, many = (_TALL_WITH_GRID, _MANY_LINES_WITH_GRID) if grid else (_TALL, _MANY_LINES)
-    height = _TALL_PX if len(text) > tall or text.count("\n") >= many else "content"
+    characters, lines = _GRID_SCROLLS_FROM if grid else _SCROLLS_FROM
+    height = _SCROLLED_PX if len(text) > characters or text.count("\n") >= lines else "content"
     with st.container(key=f"{key}-grid-of-{grid}") if grid else nullcontext():
-        st.code(safe_text(text[:_MOST]), language=language, wrap_lines=True, height=height)
-    if len(text) > _MOST:
+        st.code(safe_text(text[:_MAX_SHOWN]), language=language, wrap_lines=True, height=height)
+    if len(text) > _MAX_SHOWN:
         _offer_whole(text, key, f"{name}.txt")
 
 
@@ -43,15 +41,15 @@ def show_long_data(value: Any, *, key: str, name: str) -> None:
     if len(text) <= _MAX_TREE_LENGTH:
         st.json(json.dumps(safe_data(value), default=str), expanded=1)
         return
-    st.code(safe_text(text[:_MOST]), language="json", wrap_lines=True, height=_TALL_PX)
+    st.code(safe_text(text[:_MAX_SHOWN]), language="json", wrap_lines=True, height=_SCROLLED_PX)
     _offer_whole(text, key, f"{name}.json")
 
 
 def _offer_whole(text: str, key: str, file_name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"The first {_MOST:,} of {len(text):,} characters.", width="content")
+        st.caption(f"The first {_MAX_SHOWN:,} of {len(text):,} characters.", width="content")
         st.download_button(
-            "The whole of it",
+            "Download all",
             data=text.encode("utf-8", "replace"),
             file_name=file_name,
             on_click="ignore",

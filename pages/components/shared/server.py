@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import streamlit as st
 from streamlit import config
+
+from core.settings import is_loopback
 
 _HOSTS = "server.allowedHosts"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
@@ -26,7 +27,7 @@ async def starting(app: st.App) -> AsyncGenerator[None]:
     given = (*_THIS_MACHINE, address, *shown, *config.get_option(_HOSTS))
     hosts = list(dict.fromkeys(host.strip("[]") for host in given))  # Streamlit compares IPv6 without brackets
     config.set_option(_HOSTS, hosts)
-    if not _is_loopback(address):
+    if not is_loopback(address.strip("[]")):
         _log.warning(
             "Craftscope listens on %s and has no login: everyone who reaches port %s can see, launch and delete "
             'everything, and use the API keys that are set. Put a login in front (st.login or a proxy): see "Open it '
@@ -36,10 +37,3 @@ async def starting(app: st.App) -> AsyncGenerator[None]:
             ", ".join(hosts),
         )
     yield
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address.strip("[]")).is_loopback
-    except ValueError:
-        return address == "localhost"

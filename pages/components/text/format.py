@@ -67,7 +67,7 @@ _ZERO = 1e-9  # smaller amounts are rounding errors of sums
 _MIN_PLAIN, _MAX_PLAIN = 1e-4, 1e7  # others get an exponent
 
 
-def words(name: str) -> str:
+def name_text(name: str) -> str:
     """`eat_plant` as `eat plant`."""
     return name.replace("_", " ")
 

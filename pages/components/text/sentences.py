@@ -6,26 +6,29 @@ from core.env.rules import VITALS
 from core.rewards import STRATEGIES
 from core.store import DecisionSummary
 from core.types import Decision, RewardComponent, RewardConfig
-from pages.components.text.format import exact, ms, number, signed, words
+from pages.components.text.format import exact, ms, name_text, number, signed
+
+_LABEL_ENDINGS = {"achievement": "unlock", "inventory": "in inventory", "achievement_count": "count"}
 
 
-def component_label(component: RewardComponent) -> str:
+def component_label(kind: str, name: str) -> str:
     """A short name, such as `wood in inventory`."""
-    endings = {"achievement": "unlock", "inventory": "in inventory", "achievement_count": "count"}
-    if component.kind == "indicator":
-        return "any unlock"
-    if component.kind == "environment":
-        return "environment"
-    if component.kind == "potential":
-        return f"potential: {words(component.name)}"
-    if _is_vital(component):
-        return component.name
-    return f"{words(component.name)} {endings.get(component.kind, f'({component.kind})')}"
+    match kind:
+        case "indicator":
+            return "any unlock"
+        case "environment":
+            return "environment"
+        case "potential":
+            return f"potential: {name_text(name)}"
+        case "inventory" if name in VITALS:
+            return name
+        case _:
+            return f"{name_text(name)} {_LABEL_ENDINGS.get(kind, f'({kind})')}"
 
 
 def component_phrase(component: RewardComponent) -> str:
     """Amount and source, such as `wood +1 in inventory × 0.10`, `health +1 × 0.05`."""
-    name, rise, weight = words(component.name), _whole(component.delta), _weight(component.weight)
+    name, rise, weight = name_text(component.name), _whole(component.delta), _weight(component.weight)
     match component.kind:
         case "indicator":
             return f"at least one unlock {weight}"
@@ -72,7 +75,7 @@ def reward_notes(decision: Decision, config: RewardConfig) -> tuple[str, ...]:
     credited = {part.name for part in decision.reward.components if part.kind == "achievement"}
     if config.is_active and any(part.kind == "achievement" for part in decision.reward.components):
         unpaid = [name for name in decision.unlocked if name not in credited]
-        notes += [f"{words(name)} was unlocked but not paid: its limit was reached." for name in unpaid]
+        notes += [f"{name_text(name)} was unlocked but not paid: its limit was reached." for name in unpaid]
     return tuple(notes)
 
 

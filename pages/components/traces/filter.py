@@ -15,7 +15,7 @@ from core.store import EpisodeFilter
 from core.types import EpisodeStatus
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import run_label, words
+from pages.components.text.format import name_text, run_label
 
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("policy", "status", "achievements"), ()),
@@ -45,7 +45,7 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
             key="achievements",
             bind="query-params",
             placeholder="Any",
-            format_func=words,
+            format_func=name_text,
         )
         low = st.columns([1, 1, 1, 1, 1], vertical_alignment="bottom")
         min_reward = low[0].number_input(
@@ -120,7 +120,7 @@ def _invalid_in_url(policies: Sequence[str]) -> list[str]:
     return [
         *_not_among("policy", [_named(policy) for policy in policies]),
         *_not_among("status", _STATUSES),
-        *_not_among("achievements", [words(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
+        *_not_among("achievements", [name_text(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
         *(text for name in ("min_reward", "max_reward") for text in _unparsed(name, _is_number, "a number")),
         *(text for name in ("since", "until") for text in _unparsed(name, _is_day, "a day such as 2026-03-01")),
     ]

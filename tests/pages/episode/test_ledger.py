@@ -19,7 +19,6 @@ from pages.components.episode.ledger_charts import (
     MAX_COLUMNS,
     MAX_CURVES,
     MAX_ROWS,
-    Binned,
     ReturnToGo,
     curves,
     heat_map,
@@ -248,15 +247,6 @@ def test_curves_end_at_their_sums_which_add_up_to_the_return():
     assert shaped.y[0] == pytest.approx(ledger.totals.sum(), abs=1e-3)
     assert (env_to_go.y[0], env_to_go.y[-1]) == (500.0, 1.0)
     assert paid_by_env.customdata[-1] == "+500.00"
-
-
-def test_bins_cover_every_decision_once():
-    for n in (1, 2, 119, 120, 121, 9_999):
-        bins = Binned.of(n)
-        assert bins.sums(np.ones(n)).sum() == n
-        assert len(bins.starts) <= MAX_COLUMNS
-    assert Binned.of(121).words(60) == "decision 120"
-    assert Binned.of(9_999).words(1) == "decisions 84–167"
 
 
 def test_the_csv_of_the_charts_has_every_decision_and_adds_up():

@@ -229,7 +229,7 @@ def test_a_long_answer_is_cut_and_can_be_downloaded(data_dir: Path):
     at = opened()
     assert all(len(code) < 21_000 for code in codes(at))
     assert "The first 6,000 of 50,000 characters." in captions(at)
-    assert any(button.proto.label == "The whole of it" for button in at.get("download_button"))
+    assert any(button.proto.label == "Download all" for button in at.get("download_button"))
 
 
 # --------------------------------------------------------------------------------------------------- texts

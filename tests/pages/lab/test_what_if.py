@@ -27,9 +27,10 @@ from core.store import EpisodeFilter, TraceStore
 from core.store.rewards import Rewards
 from core.types import Limits
 from pages.components.charts.download import Table
-from pages.components.lab.shared.example import EXAMPLE_POLICIES, run_of
+from pages.components.lab.shared.example import EXAMPLE_POLICIES, SEEDS, STEPS
 from pages.components.lab.shared.link import LAB
 from pages.components.lab.what_if import pairs, why
+from pages.components.shared.empty import sample_run
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
 from tests.support.launch_page import summary
 from tests.support.pages import checked as without_exception
@@ -255,8 +256,7 @@ def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
 
 def test_farming_earns_more_than_honest_play_in_the_example(store: TraceStore):
     for name, policy in EXAMPLE_POLICIES:
-        run_of_example = run_of(name, policy)
-        store.runs.create(replace(run_of_example, episodes=run_of_example.episodes[:1]))
+        store.runs.create(sample_run(name, policy, SEEDS[:1], STEPS))
     while claimed := store.queue.claim_next(worker="tests"):
         run_id, queued = claimed
         run_rollout(

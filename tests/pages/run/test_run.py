@@ -153,7 +153,7 @@ def test_deleted_episodes_are_counted(recorded: TraceStore):
 
 def test_a_running_episode_without_a_frame_says_that_its_world_is_generated(waiting: TraceStore):
     at = opened("a" * 32)
-    frames = [body for body in html(at) if '<div class="cs-frame-to-come' in body]
+    frames = [body for body in html(at) if '<div class="cs-frame-pending' in body]
     assert len(frames) == 3
     assert sum("generating the world" in body for body in frames) == 1
 

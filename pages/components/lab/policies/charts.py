@@ -10,13 +10,12 @@ import plotly.graph_objects as go
 from core.analysis.statistics import ComponentPay, Estimate, PublishedRow, Summary
 from core.env.rules import ACHIEVEMENTS
 from core.text import plural
-from core.types import RewardComponent
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
 from pages.components.lab.policies.policies_text import percent, with_interval
 from pages.components.lab.shared.marks import PolicyStyle, error_bars, marks, published_marker, row_axis
 from pages.components.text.escape import one_line
-from pages.components.text.format import signed, words
+from pages.components.text.format import name_text, signed
 from pages.components.text.sentences import component_label
 
 MAX_POLICIES = 8  # in charts with a mark of each policy in every row; the table has all
@@ -99,7 +98,7 @@ def success_rates(summaries: Mapping[str, Summary], published: Sequence[Publishe
     for place, result in enumerate(known):
         rates = [(result.success or {}).get(ACHIEVEMENTS[at], 0.0) for at in rows]
         hovers = [
-            f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(result.label)} (published) in {percent(rate, 1)} of "
+            f"<b>{name_text(ACHIEVEMENTS[at])}</b>: {inert(result.label)} (published) in {percent(rate, 1)} of "
             f"{plural(result.episodes, 'episode')}"
             for at, rate in zip(rows, rates, strict=True)
         ]
@@ -108,7 +107,7 @@ def success_rates(summaries: Mapping[str, Summary], published: Sequence[Publishe
         traces.append(marks([100 * rate for rate in rates], heights[len(summaries) + place], marker, hovers, name=name))
     for place, (policy, summary) in enumerate(summaries.items()):
         hovers = [
-            f"<b>{words(ACHIEVEMENTS[at])}</b>: {inert(policy)} in {summary.n_successes[at]:,} of "
+            f"<b>{name_text(ACHIEVEMENTS[at])}</b>: {inert(policy)} in {summary.n_successes[at]:,} of "
             f"{plural(summary.n_episodes, 'episode')} ({percent(summary.success[at].value)})<br>"
             f"{with_interval(summary.success[at], summary.n_seeds, 0, 100, '%')}"
             for at in rows
@@ -120,7 +119,7 @@ def success_rates(summaries: Mapping[str, Summary], published: Sequence[Publishe
         style.theme,
         height=row_px * len(rows) + 110,
         x={"title": {"text": "episodes that unlocked it, %"}, "range": [-2, 102], "ticksuffix": "%"},
-        y=row_axis([words(ACHIEVEMENTS[at]) for at in rows], showgrid=True),
+        y=row_axis([name_text(ACHIEVEMENTS[at]) for at in rows], showgrid=True),
     )
 
 
@@ -191,7 +190,7 @@ def dots_by_group(
 
 def component_name(kind: str, name: str) -> str:
     """The label of a component, as on the episode page, cut."""
-    return one_line(component_label(RewardComponent(kind, name, 0.0, 0.0, 0.0)), _MAX_NAME_LENGTH)
+    return one_line(component_label(kind, name), _MAX_NAME_LENGTH)
 
 
 def right_axis(title: str, **more: object) -> dict[str, Any]:

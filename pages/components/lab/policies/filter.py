@@ -18,7 +18,7 @@ from pages.components.lab.shared.lab_text import distinct, policy_names
 from pages.components.lab.shared.marks import policy_places
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import seeds_text, short_id, words
+from pages.components.text.format import name_text, seeds_text, short_id
 
 POLICIES_KEY = "across_policies"
 SEEDS_KEY = "across_seeds"
@@ -175,7 +175,7 @@ def _with_settings(
         key = (policy, *(setting_text(episode.spec.policy.params, name) for name in names))
         if key not in labels:
             values = (
-                f"{words(one_line(n, 20))} {one_line(v, _MAX_SETTING_LENGTH)}"
+                f"{name_text(one_line(n, 20))} {one_line(v, _MAX_SETTING_LENGTH)}"
                 for n, v in zip(names, key[1:], strict=True)
             )
             labels[key] = distinct(one_line(" · ".join((policy, *values)), 2 * _MAX_NAME_LENGTH), labels.values())

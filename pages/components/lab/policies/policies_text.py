@@ -26,7 +26,7 @@ from core.rewards import STRATEGIES
 from core.text import plural
 from core.types import RewardConfig
 from pages.components.text.escape import one_line
-from pages.components.text.format import number, short_id, signed, words
+from pages.components.text.format import name_text, number, short_id, signed
 from pages.components.text.sentences import lambda_text
 
 INTERVALS_HELP = (
@@ -164,7 +164,7 @@ def _value(aspect: str, value: Hashable, configs: Mapping[str, RewardConfig]) ->
     if aspect == REWARD:
         return config_name(str(value), configs)
     if aspect == SETTINGS:
-        return ", ".join(f"{words(one_line(name, 30))} {one_line(text, _MAX_VALUE_LENGTH)}" for name, text in typed)
+        return ", ".join(f"{name_text(one_line(name, 30))} {one_line(text, _MAX_VALUE_LENGTH)}" for name, text in typed)
     if isinstance(typed, tuple):
         return "×".join(str(part) for part in typed)
     if aspect == "time limit":

@@ -41,7 +41,7 @@ from pages.components.lab.policies.tables import difficulty_csv, pay_csv, show_p
 from pages.components.lab.shared.marks import PolicyStyle
 from pages.components.shared.state import store
 from pages.components.text.escape import MAX_LINE_LENGTH, escape, one_line, safe_text
-from pages.components.text.format import short_id, signed, words
+from pages.components.text.format import name_text, short_id, signed
 
 BY_KEY = "across_by"
 AMOUNT_KEY = "across_amount"
@@ -316,7 +316,7 @@ def _show_curves(data: Compared, table: Floats) -> None:
     default = int(np.argmin(np.abs(success - 0.5)))  # unlocked in about half of the episodes
     if ACHIEVEMENT_KEY not in st.session_state and ACHIEVEMENT_KEY not in st.query_params:
         st.session_state[ACHIEVEMENT_KEY] = ACHIEVEMENTS[default]
-    name = st.selectbox("Achievement", ACHIEVEMENTS, key=ACHIEVEMENT_KEY, bind="query-params", format_func=words)
+    name = st.selectbox("Achievement", ACHIEVEMENTS, key=ACHIEVEMENT_KEY, bind="query-params", format_func=name_text)
     place = ACHIEVEMENTS.index(name) if name in ACHIEVEMENTS else default
     found = {
         policy: unlock_curve(table[rows, place], data.sample.n_steps[rows], data.sample.has_died[rows])
@@ -326,7 +326,7 @@ def _show_curves(data: Compared, table: Floats) -> None:
     _show(
         unlock_curves(ACHIEVEMENTS[place], found, sizes, data.style),
         "unlock-curve",
-        f"The share of episodes that have unlocked {words(ACHIEVEMENTS[place])} by each step",
+        f"The share of episodes that have unlocked {name_text(ACHIEVEMENTS[place])} by each step",
         lambda: [
             ("who", "step", "share"),
             *((who, int(s), float(p)) for who, c in found.items() for s, p in zip(c.steps, c.shares, strict=True)),

@@ -17,7 +17,7 @@ from pages.components.charts.figure import COLOURS, Theme, inert, styled
 from pages.components.lab.policies.charts import ABOVE_PX, right_axis, row_offsets
 from pages.components.lab.policies.policies_text import percent
 from pages.components.lab.shared.marks import PolicyStyle, error_bars, marks, row_axis
-from pages.components.text.format import number, short_id, signed, words
+from pages.components.text.format import name_text, number, short_id, signed
 
 MAX_POINTS = 300  # episodes drawn of a policy; numbers are computed from all
 
@@ -88,7 +88,7 @@ def unlock_quartiles(times: Mapping[str, Sequence[UnlockTime]], style: PolicySty
         style.theme,
         height=25 * max(len(reached), 1) + 110,
         x={"title": {"text": "step of the first unlock, in the episodes that reached it"}, "rangemode": "tozero"},
-        y=row_axis([words(ACHIEVEMENTS[at]) for at in reached], showgrid=True),
+        y=row_axis([name_text(ACHIEVEMENTS[at]) for at in reached], showgrid=True),
     )
 
 
@@ -108,7 +108,7 @@ def unlock_curves(
                 "y": (100 * curve.shares[drawn]).tolist(),
                 "line": {"color": style.colour(policy), "width": 2, "shape": "hv"},
                 "hovertemplate": f"<b>{inert(policy)}</b>: by step %{{x:,}}, %{{y:.0f}}% of "
-                f"{plural(sizes[policy], 'episode')} have unlocked {words(achievement)}<extra></extra>",
+                f"{plural(sizes[policy], 'episode')} have unlocked {name_text(achievement)}<extra></extra>",
             }
         )
     return styled(
@@ -198,7 +198,7 @@ def _time_marks(policy: str, rows: Sequence[tuple[float, UnlockTime, str]], styl
     medians = [median for _, median, _, _ in reached]
     lows, highs = [time.lower for _, _, time, _ in reached], [time.upper for _, _, time, _ in reached]
     hovers = [
-        f"<b>{words(name)}</b>: {inert(policy)} at median step {number(median)}, half of them "
+        f"<b>{name_text(name)}</b>: {inert(policy)} at median step {number(median)}, half of them "
         f"between {number(time.lower or 0)} and {number(time.upper or 0)}<br>reached in {time.n_reached:,} of "
         f"{plural(time.n_episodes, 'episode')} ({percent(time.share)})"
         for _, median, time, name in reached

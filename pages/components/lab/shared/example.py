@@ -7,11 +7,10 @@ from typing import Final
 import streamlit as st
 
 from core import jobs
-from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError
-from core.plan import LaunchPlan, make_run
 from core.store import RunSummary
-from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig, Run
+from core.types import PolicySpec
+from pages.components.shared.empty import sample_run
 from pages.components.shared.state import settings, store
 from pages.components.text.escape import safe_text
 
@@ -56,21 +55,6 @@ def show_progress() -> bool:
     return True
 
 
-def run_of(name: str, policy: PolicySpec) -> Run:
-    plan = LaunchPlan(
-        seeds=SEEDS,
-        episodes_per_seed=1,
-        policy=policy,
-        reward=RewardConfig(strategy="per_achievement"),
-        limits=Limits(max_steps=STEPS, max_decisions=STEPS),
-        env=EnvConfig(),
-        on_done=OnDone.TERMINATE,
-        max_actions_per_call=5,
-        name=name,
-    )
-    return make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
-
-
 def _runs() -> dict[str, RunSummary]:
     """The newest run of each example policy, by its name."""
     names = {name for name, _ in EXAMPLE_POLICIES}
@@ -81,6 +65,6 @@ def _runs() -> dict[str, RunSummary]:
 def _play() -> None:
     try:
         for name, policy in EXAMPLE_POLICIES:
-            jobs.launch(store(), settings(), run_of(name, policy))
+            jobs.launch(store(), settings(), sample_run(name, policy, SEEDS, STEPS))
     except CraftscopeError as error:
         st.session_state[_FAILED] = f"Could not launch the example: {error}"

@@ -76,7 +76,7 @@ def _part_change(old: RewardComponent | None, new: RewardComponent | None) -> st
     if old.delta == new.delta and old.weight != new.weight:
         return f"{component_phrase(old)} → {'' if old.kind == 'achievement' else '× '}{exact(new.weight)}"
     if old.value != new.value:
-        return f"{component_label(old)}: {from_to(old.value, new.value)}"
+        return f"{component_label(old.kind, old.name)}: {from_to(old.value, new.value)}"
     return component_phrase(old)  # same value, different lambda
 
 

@@ -11,7 +11,7 @@ from core.errors import InvalidReward, StoreError
 from core.rewards import checked, to_changes
 from core.types import RewardConfig
 from pages.components.browser.url import write_to_url
-from pages.components.links.values import fits
+from pages.components.links.values import fits_in_url
 from pages.components.rewards.form import DEFAULT
 from pages.components.rewards.start import config_in, start_from_episode, start_from_link
 from pages.components.shared.form_state import FormState
@@ -65,20 +65,16 @@ def update_url(config: RewardConfig) -> None:
     """Puts the comparison into the URL. config: the edited configuration, checked."""
     LAB.put(_STARTED, True)
     against = LAB.get(COMPARED, PLAYED)
-    is_in_url = config != checked(DEFAULT) and fits_in_url(config)
+    changes = to_changes(config)
+    is_in_url = config != checked(DEFAULT) and fits_in_url(changes)
     write_to_url(
         "lab",
         "comparison",
         {
-            _REWARDS: to_changes(config) if is_in_url else None,
+            _REWARDS: changes if is_in_url else None,
             _AGAINST: None if against == PLAYED else against,
         },
     )
-
-
-def fits_in_url(config: RewardConfig) -> bool:
-    """Servers refuse longer URLs."""
-    return fits(to_changes(config))
 
 
 def report_problem(sentence: str) -> None:

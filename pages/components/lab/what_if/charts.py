@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.text import plural
-from core.types import RewardBreakdown, RewardComponent
+from core.types import RewardBreakdown
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
 from pages.components.lab.shared.lab_text import episode_title, from_to
@@ -151,7 +151,7 @@ def largest_parts(episodes: Sequence[PaidEpisode], most: int = _MAX_PARTS) -> li
 def part_label(key: Component) -> str:
     if key == _OTHERS:
         return key[1]
-    return "all unlocks" if key == _UNLOCKS else component_label(RewardComponent(*key, 0.0, 0.0, 0.0))
+    return "all unlocks" if key == _UNLOCKS else component_label(*key)
 
 
 def paid_parts(episodes: Sequence[PaidEpisode], theme: Theme) -> go.Figure:

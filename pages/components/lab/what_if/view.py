@@ -10,7 +10,7 @@ import streamlit as st
 from core.analysis.numbers import is_equal
 from core.analysis.rescore import StoredFacts
 from core.errors import InvalidInput
-from core.rewards import checked
+from core.rewards import checked, to_changes
 from core.store import SavedReward
 from core.text import join, plural
 from core.types import RewardConfig
@@ -20,7 +20,6 @@ from pages.components.lab.shared.link import (
     COMPARED,
     LAB,
     PLAYED,
-    fits_in_url,
     link_problems,
     report_problem,
     show_unknown,
@@ -34,6 +33,7 @@ from pages.components.lab.what_if.editor import Edited, editor
 from pages.components.lab.what_if.pairs import show_pairs
 from pages.components.lab.what_if.rank_changes import show_episode, show_rank_changes
 from pages.components.lab.what_if.rescored import REWARDS, Rescored, is_slow, rescored
+from pages.components.links.values import fits_in_url
 from pages.components.rewards.form import DEFAULT
 from pages.components.rewards.reward_text import differences
 from pages.components.shared.state import store
@@ -204,7 +204,7 @@ def _show_figures(result: Rescored, name: str) -> None:
 def _show_warnings(result: Rescored, edited: Edited, compared_with: RewardConfig | None) -> None:
     if edited.problem:
         st.warning("Invalid configuration. Results show the last valid one.")
-    if not fits_in_url(edited.config):
+    if not fits_in_url(to_changes(edited.config)):
         st.warning("Too long for a URL: save it, or it is lost on reload.")
     if problems := link_problems(edited.config):
         st.warning(escape(one_line(problems, _MAX_SENTENCE_LENGTH)))

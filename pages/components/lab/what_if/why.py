@@ -16,7 +16,7 @@ from pages.components.lab.what_if.charts import PaidEpisode, largest_parts, paid
 from pages.components.lab.what_if.rescored import Rescored
 from pages.components.rewards.form import can_set_weight, cell_label, set_weight, weight_of
 from pages.components.text.escape import escape, one_line, safe_text
-from pages.components.text.format import number, signed, words
+from pages.components.text.format import name_text, number, signed
 
 _MAX_DECISIONS = 6
 _MAX_WEIGHTS = 3
@@ -86,7 +86,7 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode]) -> None:
             field = LAB.key(f"pays_{kind}_{name}_{LAB.get(_edits_of(kind, name), 0)}_{value!r}")
             LAB.put(field_of(kind, name), field)
             column.number_input(
-                f"{words(name)}, {cell_label(kind)}",
+                f"{name_text(name)}, {cell_label(kind)}",
                 value=value,
                 key=field,
                 step=0.01,
