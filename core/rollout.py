@@ -27,8 +27,8 @@ from core.policies import (
     OUT_OF_TIME,
     STOPPED,
     BudgetSpent,
+    PicturePolicy,
     Policy,
-    SeeingPolicy,
     WaitingPolicy,
     make_policy,
 )
@@ -384,12 +384,12 @@ class _Loop:
                     step_limit=self.spec.limits.max_steps,
                     last_env_reward=self._last.env_reward if self._last else 0.0,
                     env_return=self._env_return,
-                    picture_px=self.policy.picture_px if isinstance(self.policy, SeeingPolicy) else 0,
+                    picture_px=self.policy.picture_px if isinstance(self.policy, PicturePolicy) else 0,
                 )
                 text = as_text(observation)
             with _failing_as(StopReason.POLICY_ERROR):
                 if isinstance(self.policy, WaitingPolicy):
-                    self.policy.allow(self.usage.time_left_s(), self.should_stop, self.usage.budget_spent)
+                    self.policy.set_limits(self.usage.time_left_s(), self.should_stop, self.usage.budget_spent)
                 return text, self.policy.decide(observation, self.decisions[-HISTORY_LENGTH:]), None
         except _Stop as stop:
             if stop.error is not None and stop.error.kind in _NO_FAILURES:

@@ -24,13 +24,13 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def quoted(value: object, limit: int = 120) -> str:
-    """The repr of any value, at most `limit` characters; long containers, texts and numbers are abbreviated."""
+def quoted(value: object) -> str:
+    """The repr of any value, at most 120 characters; long containers, texts and numbers are abbreviated."""
     try:
         shown = reprlib.repr(value)
     except (ValueError, RecursionError):  # an int with thousands of digits, or lists in lists in lists
         shown = f"<{type(value).__name__}, too long to show>"
-    return cut(shown, limit)
+    return cut(shown, 120)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

@@ -663,11 +663,6 @@ class Run:
     training_session_id: str | None = None
     trace_correlation_id: str | None = None
 
-    @property
-    def correlation_id(self) -> str:
-        """The id that links this run's traces to a trainer's."""
-        return self.trace_correlation_id or f"trace_{self.id}"
-
 
 # ------------------------------------------------------------------------------------------------- seeds
 

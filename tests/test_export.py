@@ -262,7 +262,7 @@ def test_the_command_writes_training_examples(trained: TraceStore, settings: Set
         (["--created-after", "2026-03-01T13:00:00Z"], 1),
         (["--created-before", "2026-03-01T13:00"], 3),
         (["--created-after", "2026-03-01", "--created-before", "2026-03-02"], 4),
-        (["--with-unusable"], 4),
+        (["--include-invalid"], 4),
         (["--policy", "scripted", "--all-policies"], 0),
         (["--policy", "random"], 1),
         (["--policy", "random", "--all-policies"], 4),

@@ -122,7 +122,7 @@ class Waits(Plays):
     clock: Callable[[], float] = time.monotonic
     deadline_s: float = 0.0
 
-    def allow(
+    def set_limits(
         self,
         time_left_s: float,
         should_stop: Callable[[], bool],

@@ -107,7 +107,7 @@ def test_calls_in_every_dialect_are_exported_and_read_again(store: TraceStore, d
         text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in response["stream"])
     text = text if isinstance(text, str) else json.dumps(text)
     episode, _ = play_model(store, "episode-1", [Answer(response["status"], response["headers"], text)])
-    (record,) = exported(store, with_unusable=True)
+    (record,) = exported(store, include_invalid=True)
     (decision,) = episode.decisions
     stored = tuple(action for call in decision.tool_calls for action in call.actions)
     assert record.parsed().actions == record.actions == stored
@@ -245,7 +245,7 @@ def test_invalid_calls_are_exported_only_on_request(store: TraceStore) -> None:
     play_model(store, "waits", [PROSE, answer("do")], on_bad_call="noop")
     play_model(store, "stops", [answer("do"), PROSE], minutes=-1)
     assert [(record.episode_id, record.decision) for record in exported(store)] == [("waits", 1), ("stops", 0)]
-    waited, _, _, stopped = exported(store, with_unusable=True)
+    waited, _, _, stopped = exported(store, include_invalid=True)
     for record in (waited, stopped):
         assert record.error_kind == "no_tool_call" and record.actions == ()
         assert record.assistant == {"role": "assistant", "content": "I walk."}

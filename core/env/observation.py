@@ -46,7 +46,7 @@ class Observation:
     local: the rows of the local view from top to bottom, names from left to right, the player in the middle.
     nearest: for each of NEAREST_KINDS the offset (dx, dy) from the player to the nearest one in the whole world by
     Manhattan distance (at equal distance the one further left, then further up), None if there is none.
-    picture: uint8 (height, width, 3), drawn for policies that look at one (`policies.SeeingPolicy`), else None.
+    picture: uint8 (height, width, 3), drawn for policies that look at one (`policies.PicturePolicy`), else None.
     """
 
     step: int
@@ -135,11 +135,12 @@ def _counted(name: str, count: int) -> str:
 
 
 def _nearest(nearest: dict[str, tuple[int, int] | None]) -> str:
-    found = (f"{name} {_offset(*offset)}" for name, offset in nearest.items() if offset is not None)
+    found = (f"{name} {direction_text(*offset)}" for name, offset in nearest.items() if offset is not None)
     return "; ".join(found) or "nothing"
 
 
-def _offset(dx: int, dy: int) -> str:
+def direction_text(dx: int, dy: int, between: str = " ") -> str:
+    """An offset in cells as "3 left 2 up"."""
     across = f"{abs(dx)} {'right' if dx > 0 else 'left'}" if dx else ""
     down = f"{abs(dy)} {'down' if dy > 0 else 'up'}" if dy else ""
-    return " ".join(part for part in (across, down) if part) or "here"
+    return between.join(filter(None, (across, down))) or "here"

@@ -30,7 +30,7 @@ from core.types import EpisodeStatus
 _ACTED_ON_BY_TERMINALS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
 _NO_MATCH = (
     "Nothing was exported: no stored decision passes the filters. Decisions without a model call need --all-policies, "
-    "invalid calls --with-unusable.\n"
+    "invalid calls --include-invalid.\n"
 )
 
 
@@ -71,7 +71,7 @@ def sft_command(wanted: SftFilter, out: str) -> str:
         ("--out", out),
     ]
     flags = [
-        *(["--with-unusable"] if wanted.with_unusable else []),
+        *(["--include-invalid"] if wanted.include_invalid else []),
         *(["--all-policies"] if wanted.all_policies else []),
         *(["--arguments=object"] if wanted.arguments == "object" else []),
     ]
@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     sft.add_argument("--created-after", type=_time, metavar="TIME", help="of episodes created then or later (UTC)")
     sft.add_argument("--created-before", type=_time, metavar="TIME", help="of episodes created before (UTC)")
     more = parser.add_argument_group("left out of --sft by default")
-    more.add_argument("--with-unusable", action="store_true", help="invalid calls")
+    more.add_argument("--include-invalid", action="store_true", help="invalid calls")
     more.add_argument("--all-policies", action="store_true", help="policies that call no model, such as scripted")
     parser.add_argument(
         "--arguments",
@@ -168,7 +168,7 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
         episode_ids=tuple(given.episode),
         min_reward=given.min_reward,
         models=tuple(given.model),
-        with_unusable=given.with_unusable,
+        include_invalid=given.include_invalid,
         all_policies=given.all_policies,
         arguments=given.arguments,
     )

@@ -67,7 +67,7 @@ class SftFilter:
 
     episodes: which episodes; its `min_reward` is the least shaped return. episode_ids: only these of them, in this
     order; empty for any. min_reward: the least shaped reward of a decision, inclusive. models: by the names that they
-    answered with; empty for any. with_unusable: also invalid calls. all_policies: also decisions without
+    answered with; empty for any. include_invalid: also invalid calls. all_policies: also decisions without
     a model call. arguments: of the calls in all messages, as JSON `text`, as the chat-completions API has them, or as
     an `object`, as the chat templates of some models want them.
     """
@@ -76,7 +76,7 @@ class SftFilter:
     episode_ids: tuple[str, ...] = ()
     min_reward: float | None = None
     models: tuple[str, ...] = ()
-    with_unusable: bool = False
+    include_invalid: bool = False
     all_policies: bool = False
     arguments: Literal["text", "object"] = "text"
 
@@ -135,7 +135,7 @@ def sft_records(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[SftReco
     for episode in episodes:
         for exchange in _exchanges(store, episode.id, wanted):
             usable = exchange.actions and exchange.error_kind is None
-            if usable or wanted.with_unusable:
+            if usable or wanted.include_invalid:
                 record = _record(episode, exchange)
                 yield _with_objects(record) if wanted.arguments == "object" else record
 

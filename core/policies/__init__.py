@@ -13,9 +13,9 @@ from core.policies.base import (
     OUT_OF_TIME,
     STOPPED,
     BudgetSpent,
+    PicturePolicy,
     Policy,
     PolicyKind,
-    SeeingPolicy,
     WaitingPolicy,
 )
 from core.policies.farmer import FarmerParams, FarmerPolicy
@@ -34,7 +34,7 @@ __all__ = [
     "PolicyKind",
     "STOPPED",
     "BudgetSpent",
-    "SeeingPolicy",
+    "PicturePolicy",
     "WaitingPolicy",
     "checked_policy",
     "make_policy",

@@ -44,7 +44,7 @@ class Policy(Protocol):
 class WaitingPolicy(Policy, Protocol):
     """A policy whose `decide` may wait: for a model, a user, another program."""
 
-    def allow(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
+    def set_limits(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
         """Called before each `decide`, which must then return or raise within `time_left_s` seconds.
 
         Afterwards the reply (or PolicyError) has the kind `OUT_OF_TIME`. While waiting, `decide` calls `should_stop` at
@@ -55,7 +55,7 @@ class WaitingPolicy(Policy, Protocol):
 
 
 @runtime_checkable
-class SeeingPolicy(Policy, Protocol):
+class PicturePolicy(Policy, Protocol):
     """A policy that gets `Observation.picture`. picture_px: its width and height in pixels; 0: no picture."""
 
     picture_px: int

@@ -20,7 +20,6 @@ from core.policies.scripted.situation import (
     move_towards,
     neighbours,
     step_towards,
-    way,
 )
 
 _TRIES = 3  # searches per call; more would find a second sapling before the first is planted
@@ -48,7 +47,7 @@ def fill_up(situation: Situation, memory: Memory) -> Plan | None:
         target = situation.nearest(situation.where(source))
         if target and target.steps <= _STEPS_TO_FILL_UP and not situation.has(vital, enough):
             level = situation.inventory[vital]
-            reason = f"Filling up for the night, {vital} is {level} of 9; {source} is {way(situation, target.cell)}."
+            reason = f"Filling up for the night, {vital} is {level} of 9; {source} is {situation.way_to(target.cell)}."
             return Plan(situation.use(target.cell, "do"), reason)
     return None
 
@@ -57,7 +56,7 @@ def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
     """In the evening: drinks, eats, and gets the tools and stones for a shelter."""
     if not _is_between(situation, *_EVENING):
         return None
-    fill = survival.sip(situation, memory) or survival.snack(situation, memory)
+    fill = survival.drink_if_near(situation, memory) or survival.eat_if_near(situation, memory)
     if fill:
         return fill
     if not all(map(situation.has, _KIT)):
@@ -83,9 +82,9 @@ def _is_between(situation: Situation, first: int, last: int) -> bool:
 _STAY_ALIVE: tuple[Goal, ...] = (
     survival.keep_sleeping,
     survival.fight_back,
-    survival.quench,
-    survival.drink_up,
-    survival.feed,
+    survival.drink_urgently,
+    survival.drink_fully,
+    survival.eat_urgently,
     fill_up,
     rest,
     shelter.hide_at_night,
@@ -108,7 +107,7 @@ def farm_sapling(situation: Situation, memory: Memory) -> Plan | None:
     if moves is None:
         field = situation.nearest(grass)
         return field and Plan(
-            situation.go_to(field.cell), f"Grass is {way(situation, field.cell)}: going there to farm."
+            situation.go_to(field.cell), f"Grass is {situation.way_to(field.cell)}: going there to farm."
         )
     if situation.has("sapling"):
         return Plan((*moves, "place_plant"), "Farming saplings: planting one.")

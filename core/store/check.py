@@ -155,7 +155,7 @@ class _EpisodeCheck:
         query: AnySelect = select(episode_achievements.c.name).where(episode_achievements.c.episode_id == self._key)
         names = [unlock.name for unlock in self._rows(query)]
         if unknown := [name for name in names if name not in ACHIEVEMENTS]:
-            yield self._problem(f"it has the unknown {_listed(unknown, 'achievement')}")
+            yield self._problem(f"it has {_unknown(unknown, 'achievement')}")
         yield from self._differences("its", (("n_achievements", row.n_achievements, "rows", len(names)),))
 
     def _differences(self, whose: str, pairs: Sequence[tuple[str, Any, str, Any]]) -> Iterator[str]:
@@ -233,11 +233,11 @@ class _EpisodeCheck:
 
     def _name_findings(self, row: AnyRow, components: list[AnyRow]) -> Iterator[str]:
         if unknown := sorted(set(row.actions.split()) - set(ACTIONS)):
-            yield self._problem(f"decision {row.idx} has the unknown {_listed(unknown, 'action')}")
+            yield self._problem(f"decision {row.idx} has {_unknown(unknown, 'action')}")
         achievements = set((row.unlocked or "").split())
         achievements |= {component.name for component in components if component.kind in _NAMED}
         if unknown := sorted(achievements - set(ACHIEVEMENTS)):
-            yield self._problem(f"decision {row.idx} has the unknown {_listed(unknown, 'achievement')}")
+            yield self._problem(f"decision {row.idx} has {_unknown(unknown, 'achievement')}")
         if [component.k for component in components] != list(range(len(components))):
             yield self._problem(f"a reward component of decision {row.idx} is missing")
 
@@ -303,5 +303,5 @@ class _EpisodeCheck:
             yield from self._differences("its", pairs)
 
 
-def _listed(names: Sequence[str], noun: str) -> str:
-    return f"{noun if len(names) == 1 else noun + 's'} {join([quoted(name) for name in names])}"
+def _unknown(names: Sequence[str], noun: str) -> str:
+    return f"{plural(len(names), f'unknown {noun}')}: {join([quoted(name) for name in names])}"

@@ -1,8 +1,8 @@
 """Decisions and world states as compact, versioned JSON.
 
-What other tables hold is not repeated: reward components, scenes and `store_ms` come from there. Facts are
-positional: an episode's `Layout` names each slot once. A decision carries the facts before its first step whole, and
-of each step only the slots that changed. Parts of a model request that come again in every call (messages, tools) are
+What other tables hold is not repeated: reward components, scenes and `store_ms` come from there. Facts are lists of
+values: an episode's `Layout` names each of them once. A decision carries the facts before its first step whole, and of
+each step only the values that changed. Parts of a model request that come again in every call (messages, tools) are
 stored once an episode and referred to by number.
 """
 
@@ -34,12 +34,12 @@ VERSION: Final = 1
 _TERMINATED: Final = 1
 _TRUNCATED: Final = 2
 
-Slots = list[int | None]
+Values = list[int | None]
 Ranges = list[tuple[int, int]]
 
 
 class Layout(msgspec.Struct, frozen=True, array_like=True):
-    """The names behind the slots of facts: achievements, inventory, achievement counts; then come x and y."""
+    """The names of the values of facts: achievements, inventory, achievement counts; then come x and y."""
 
     achievements: tuple[str, ...]
     inventory: tuple[str, ...]
@@ -47,7 +47,7 @@ class Layout(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, states: Iterable[StateFacts]) -> Layout:
-        """A layout with a slot for each name that occurs."""
+        """A layout with each name that occurs."""
         achievements, inventory, counts = dict[str, None](), dict[str, None](), dict[str, None]()
         for facts in states:
             achievements.update(dict.fromkeys(facts.achievements))
@@ -56,14 +56,14 @@ class Layout(msgspec.Struct, frozen=True, array_like=True):
         return cls(tuple(achievements), tuple(inventory), tuple(counts))
 
     def covers(self, facts: StateFacts) -> bool:
-        """Whether every name of the facts has a slot."""
+        """Whether it has every name of the facts."""
         return (
             facts.achievements.keys() <= set(self.achievements)
             and facts.inventory.keys() <= set(self.inventory)
             and facts.achievement_counts.keys() <= set(self.counts)
         )
 
-    def slots(self, facts: StateFacts) -> Slots:
+    def values(self, facts: StateFacts) -> Values:
         """Positional facts; None where a name is absent."""
         x, y = facts.position or (None, None)
         return [
@@ -77,14 +77,14 @@ class Layout(msgspec.Struct, frozen=True, array_like=True):
             y,
         ]
 
-    def facts(self, slots: Slots) -> StateFacts:
-        """The inverse of `slots`."""
+    def facts(self, values: Values) -> StateFacts:
+        """The inverse of `values`."""
         n, m = len(self.achievements), len(self.achievements) + len(self.inventory)
-        x, y = slots[-2:]
+        x, y = values[-2:]
         return StateFacts(
-            achievements={k: bool(v) for k, v in zip(self.achievements, slots[:n], strict=True) if v is not None},
-            inventory={k: v for k, v in zip(self.inventory, slots[n:m], strict=True) if v is not None},
-            achievement_counts={k: v for k, v in zip(self.counts, slots[m:-2], strict=True) if v is not None},
+            achievements={k: bool(v) for k, v in zip(self.achievements, values[:n], strict=True) if v is not None},
+            inventory={k: v for k, v in zip(self.inventory, values[n:m], strict=True) if v is not None},
+            achievement_counts={k: v for k, v in zip(self.counts, values[m:-2], strict=True) if v is not None},
             position=None if x is None or y is None else (x, y),
         )
 
@@ -94,7 +94,7 @@ class StartRecord(msgspec.Struct, frozen=True):
 
     v: int
     layout: Layout
-    facts: Slots
+    facts: Values
     state_digest: str
     world_digest: str
 
@@ -104,12 +104,12 @@ class StartRecord(msgspec.Struct, frozen=True):
 
 
 class StepRecord(msgspec.Struct, frozen=True, array_like=True):
-    """One step. changes: slot, value, slot, value, ... against the state before it."""
+    """One step. changes: index, value, index, value, ... against the state before it."""
 
     action: str
     env_reward: float
     flags: int
-    changes: Slots
+    changes: Values
     state_digest: str
     world_digest: str
 
@@ -131,7 +131,7 @@ class Payload(msgspec.Struct, frozen=True, omit_defaults=True):
 
     v: int
     observation: str
-    before: Slots
+    before: Values
     timing: TimingRecord
     strategy: str
     effective_lambda: float
@@ -180,7 +180,7 @@ class RequestParts:
 def encode_start(initial: StateRecord) -> tuple[Layout, bytes]:
     """The episode's layout, and its start as a blob."""
     layout = Layout.of([initial.facts])
-    record = StartRecord(VERSION, layout, layout.slots(initial.facts), initial.state_digest, initial.world_digest)
+    record = StartRecord(VERSION, layout, layout.values(initial.facts), initial.state_digest, initial.world_digest)
     return layout, compress(to_json(record))
 
 
@@ -197,19 +197,19 @@ def encode_decision(
     """A decision as JSON. layout: the episode's. request: as `RequestParts.split` gave it."""
     states = [decision.before, *(step.state.facts for step in decision.steps)]
     own_layout = None if layout is not None and all(map(layout.covers, states)) else Layout.of(states)
-    slots = list(map((own_layout or layout or Layout((), (), ())).slots, states))
+    values = list(map((own_layout or layout or Layout((), (), ())).values, states))
     model_call, timing, reward = decision.model_call, decision.timing, decision.reward
     return to_json(
         Payload(
             v=VERSION,
             observation=decision.observation,
-            before=slots[0],
+            before=values[0],
             timing=TimingRecord(
                 timing.agent_request_start_s, timing.agent_response_s, timing.decision_ready_s, timing.env_steps_s
             ),
             strategy=reward.strategy,
             effective_lambda=reward.effective_lambda,
-            steps=tuple(map(_step_record, decision.steps, slots, slots[1:])),
+            steps=tuple(map(_step_record, decision.steps, values, values[1:])),
             tool_calls=decision.tool_calls,
             not_executed=decision.not_executed,
             new_achievements=reward.new_achievements,
@@ -247,11 +247,11 @@ def build_decision(
 
     scenes: one a step. request_parts: at least those that the payload refers to.
     """
-    slots = payload.before
+    values = payload.before
     layout = payload.layout or layout or Layout((), (), ())
     steps: list[Step] = []
     for offset, (record, scene) in enumerate(zip(payload.steps, scenes, strict=True)):
-        slots = _changed(slots, record.changes)
+        values = _changed(values, record.changes)
         steps.append(
             Step(
                 index=step_start + offset,
@@ -259,7 +259,7 @@ def build_decision(
                 env_reward=record.env_reward,
                 terminated=bool(record.flags & _TERMINATED),
                 truncated=bool(record.flags & _TRUNCATED),
-                state=StateRecord(layout.facts(slots), scene, record.state_digest, record.world_digest),
+                state=StateRecord(layout.facts(values), scene, record.state_digest, record.world_digest),
             )
         )
     timing = payload.timing
@@ -295,10 +295,10 @@ def build_decision(
 def facts_of(payload: Payload, layout: Layout | None) -> tuple[StateFacts, StateFacts]:
     """The facts before and after a decision."""
     layout = payload.layout or layout or Layout((), (), ())
-    slots = payload.before
+    values = payload.before
     for record in payload.steps:
-        slots = _changed(slots, record.changes)
-    return layout.facts(payload.before), layout.facts(slots)
+        values = _changed(values, record.changes)
+    return layout.facts(payload.before), layout.facts(values)
 
 
 def whole_call(payload: Payload, request_parts: Mapping[int, Any]) -> ModelCall | None:
@@ -312,17 +312,17 @@ def whole_call(payload: Payload, request_parts: Mapping[int, Any]) -> ModelCall 
     return replace(payload.model_call, request={**payload.model_call.request, **lists})
 
 
-def _step_record(step: Step, before: Slots, after: Slots) -> StepRecord:
-    changes = [part for slot, value in enumerate(after) if value != before[slot] for part in (slot, value)]
+def _step_record(step: Step, before: Values, after: Values) -> StepRecord:
+    changes = [part for at, value in enumerate(after) if value != before[at] for part in (at, value)]
     flags = _TERMINATED * step.terminated | _TRUNCATED * step.truncated
     state = step.state
     return StepRecord(step.action, step.env_reward, flags, changes, state.state_digest, state.world_digest)
 
 
-def _changed(slots: Slots, changes: Slots) -> Slots:
-    after = list(slots)
-    for slot, value in zip(changes[::2], changes[1::2], strict=True):
-        after[slot or 0] = value
+def _changed(values: Values, changes: Values) -> Values:
+    after = list(values)
+    for at, value in zip(changes[::2], changes[1::2], strict=True):
+        after[at or 0] = value
     return after
 
 

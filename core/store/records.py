@@ -194,5 +194,5 @@ class RunSummary:
 
     @property
     def correlation_id(self) -> str:
-        """Links this run's traces to a trainer's."""
+        """The id that links this run's traces to a trainer's."""
         return self.trace_correlation_id or f"trace_{self.id}"

@@ -65,11 +65,11 @@ class Rewards:
         with self._database.reading() as connection:
             return tuple(connection.scalars(query))
 
-    def without_decision(self, filter: EpisodeFilter = ANY_EPISODE) -> dict[str, int]:
-        """By policy, how many episodes are over, have no decision and pass the filter; `played_ids` omits them."""
+    def without_decision(self) -> dict[str, int]:
+        """By policy, how many episodes are over and have no decision; `played_ids` omits them."""
         query = (
             select(episodes.c.policy, func.count())
-            .where(_IS_OVER, episodes.c.n_decisions == 0, *conditions(filter))
+            .where(_IS_OVER, episodes.c.n_decisions == 0)
             .group_by(episodes.c.policy)
             .order_by(episodes.c.policy)
         )
@@ -121,7 +121,7 @@ class Rewards:
     # ------------------------------------------------------------------------------------ saved configurations
 
     def saved(self) -> Listing[SavedReward]:
-        """The saved reward configurations, by name. `forget` also takes the names of those that are unreadable."""
+        """The saved reward configurations, by name. `delete_saved` also takes the names of unreadable ones."""
         scored = select(scorings.c.config_hash, func.count().label("n")).group_by(scorings.c.config_hash).subquery()
         query = (
             select(
@@ -164,7 +164,7 @@ class Rewards:
                 )
         return name
 
-    def forget(self, name: str) -> None:
+    def delete_saved(self, name: str) -> None:
         """Delete a saved configuration, readable or not, and the returns under it.
 
         What episodes earned in play stays, and so does a configuration that an episode was or will be played with.

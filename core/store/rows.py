@@ -15,7 +15,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, StoreCorrupt, StoreTooNew, UnknownEpisode
 from core.store.blobs import check_version, corrupt_row, from_json, to_json, typed
-from core.store.tables import AnyRow, AnySelect, episodes, reward_configs, runs
+from core.store.tables import AnyRow, episodes, reward_configs, runs
+from core.text import cut
 from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig
 
 MIN_PREFIX: Final = 6
@@ -83,7 +84,7 @@ def episode_key(connection: Connection, episode_id: str) -> int:
     key: int | None = connection.scalar(select(episodes.c.id).where(episodes.c.uuid == episode_id))
     if key is not None:
         return key
-    shown = _shown(episode_id)
+    shown = repr(cut(episode_id, 80))
     if len(episode_id) < MIN_PREFIX:
         raise UnknownEpisode(f"No episode {shown} is stored. Give its whole id, or the first six characters or more.")
     prefixed = episodes.c.uuid.startswith(episode_id, autoescape=True)
@@ -99,12 +100,10 @@ def run_key(connection: Connection, run_id: str) -> int:
     """The key of a run. Raises UnknownEpisode."""
     key: int | None = connection.scalar(select(runs.c.id).where(runs.c.uuid == run_id))
     if key is None:
-        raise UnknownEpisode(f"No run {_shown(run_id)} is stored. It may have been deleted, or is in another database.")
+        raise UnknownEpisode(
+            f"No run {cut(run_id, 80)!r} is stored. It may have been deleted, or is in another database."
+        )
     return key
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:80] + "...")
 
 
 class _SpecRecord(msgspec.Struct, frozen=True):
@@ -114,13 +113,10 @@ class _SpecRecord(msgspec.Struct, frozen=True):
     spec: dict[str, Any]
 
 
-def insert_ignoring(connection: Connection, table: Table, rows: AnySelect | None = None) -> Insert:
-    """An INSERT that skips existing rows. rows: a query to insert from."""
+def insert_ignoring(connection: Connection, table: Table) -> Insert:
+    """An INSERT that skips existing rows."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    insert = dialect.insert(table)
-    if rows is not None:
-        insert = insert.from_select([column.name for column in table.columns], rows)
-    return insert.on_conflict_do_nothing()
+    return dialect.insert(table).on_conflict_do_nothing()
 
 
 def save_reward_configs(connection: Connection, configs: Iterable[RewardConfig]) -> None:

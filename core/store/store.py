@@ -105,7 +105,7 @@ class TraceStore:
             return connection.execute(select(store_meta.c.generation)).scalar_one()
 
     def recorder(self, episode_id: str) -> EpisodeRecorder:
-        """Records a running episode; continues where another recorder of that episode stopped."""
+        """Records an episode that this worker claimed; call `start` first."""
         return EpisodeRecorder(self._database, episode_id)
 
     def close(self) -> None:

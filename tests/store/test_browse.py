@@ -249,8 +249,6 @@ def test_episodes_that_ended_without_a_decision_are_counted_by_policy(store: Tra
     assert store.queue.claim_next(worker="test") is not None
     assert store.rewards.played_ids() == ("played",)
     assert store.rewards.without_decision() == {"random": 2, "scripted": 1}
-    assert store.rewards.without_decision(EpisodeFilter(run_id="run-2")) == {"scripted": 1}
-    assert store.rewards.without_decision(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,))) == {}
 
 
 # ------------------------------------------------------------------------------------------------- hostile text

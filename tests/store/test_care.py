@@ -86,13 +86,13 @@ DECISION = "(SELECT id FROM decisions WHERE episode_id = 2 AND idx = {})"
         ),
         (
             "UPDATE decisions SET actions = '\x1b[31mred' WHERE episode_id = 2 AND idx = 2",
-            r"decision 2 has the unknown action '\\x1b\[31mred'",
+            r"decision 2 has 1 unknown action: '\\x1b\[31mred'",
         ),
         (
             "UPDATE decisions SET unlocked = 'win' WHERE episode_id = 2 AND idx = 2",
-            "2 has the unknown achievement 'win'",
+            "2 has 1 unknown achievement: 'win'",
         ),
-        ("INSERT INTO episode_achievements VALUES (2, 'win', 0)", "it has the unknown achievement 'win'"),
+        ("INSERT INTO episode_achievements VALUES (2, 'win', 0)", "it has 1 unknown achievement: 'win'"),
         ("UPDATE episodes SET n_steps = n_steps + 1 WHERE id = 2", "its n_steps is .*, but its decisions give"),
         ("UPDATE episodes SET n_decisions = 9 WHERE id = 2", "its n_decisions is 9, but its decisions give 4"),
         ("UPDATE episodes SET shaped_return = 9 WHERE id = 2", "its shaped_return is 9.0, but its decisions give"),

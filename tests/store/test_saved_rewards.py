@@ -73,12 +73,12 @@ def test_scorings_are_deleted_with_their_episode_or_the_last_name_of_their_confi
     store.rewards.save_scorings(DRY, {"episode-1": 1.5, "episode-2": 2.5})
     store.episodes.delete(["episode-1"])
     assert store.rewards.scorings(DRY.config_hash) == {"episode-2": 2.5}
-    store.rewards.forget("dry")
+    store.rewards.delete_saved("dry")
     assert store.rewards.scorings(DRY.config_hash) == {"episode-2": 2.5}
-    store.rewards.forget("dry too")
+    store.rewards.delete_saved("dry too")
     assert store.rewards.scorings(DRY.config_hash) == {}
     assert store.rewards.saved().rows == ()
-    store.rewards.forget("never heard of")
+    store.rewards.delete_saved("never heard of")
 
 
 def test_a_name_may_be_in_any_script(store: TraceStore):
@@ -95,7 +95,7 @@ def test_a_corrupt_configuration_is_reported_and_can_be_deleted(store: TraceStor
     (corrupt,) = found.unreadable
     assert corrupt.id == "dry"
     assert corrupt.problem.startswith("The saved configuration dry is stored but cannot be read")
-    store.rewards.forget("dry")
+    store.rewards.delete_saved("dry")
     assert store.rewards.saved().unreadable == ()
 
 
@@ -111,11 +111,11 @@ def test_an_unused_configuration_is_deleted_with_its_last_name(store: TraceStore
     other = checked(RewardConfig("per_achievement", weights={"eat_cow": 4.0}))
     for name, config in (("dry", DRY), ("wet", WET), ("other", other), ("other too", other)):
         store.rewards.save(name, config)
-    store.rewards.forget("dry")
-    store.rewards.forget("wet")
-    store.rewards.forget("other")
+    store.rewards.delete_saved("dry")
+    store.rewards.delete_saved("wet")
+    store.rewards.delete_saved("other")
     assert hashes(store) == {DRY.config_hash, WET.config_hash, other.config_hash}
-    store.rewards.forget("other too")
+    store.rewards.delete_saved("other too")
     assert hashes(store) == {DRY.config_hash, WET.config_hash}
     assert store.episodes.get("episode-1").spec.reward == DRY
     claimed = store.queue.claim_next(worker="test")
@@ -126,7 +126,7 @@ def test_a_configuration_that_a_scoring_uses_stays(store: TraceStore):
     record_run(store, "episode-1", "episode-2")
     store.rewards.save_scorings(WET, {"episode-1": 1.0})
     store.rewards.save("dry", DRY)
-    store.rewards.forget("dry")
+    store.rewards.delete_saved("dry")
     assert store.rewards.scorings(WET.config_hash) == {"episode-1": 1.0}
     assert DRY.config_hash not in hashes(store)
 
@@ -141,7 +141,7 @@ def test_a_configuration_is_not_deleted_while_a_run_with_it_is_launched(postgres
             save_reward_configs(launching, [DRY])
             row = episode_row(run_key(launching, "run-1"), run.episodes[0], run.created_at, EpisodeStatus.QUEUED)
             launching.execute(insert(episodes), [row])
-            forgetting = threads.submit(store.rewards.forget, "dry")
+            forgetting = threads.submit(store.rewards.delete_saved, "dry")
             with pytest.raises(TimeoutError):
                 forgetting.result(timeout=0.5)
         forgetting.result(timeout=20)

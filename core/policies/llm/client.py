@@ -17,7 +17,7 @@ import httpx2
 import openai
 
 from core.policies.llm.endpoint import Endpoint
-from core.policies.llm.transport import RecordingTransport, UnreadableAnswer, open_transport, quiet_libraries
+from core.policies.llm.transport import RecordingTransport, UnreadableAnswer, open_transport, silence_library_logs
 from core.policies.tools.errors import redirect_target
 from core.types import Attempt
 
@@ -97,7 +97,7 @@ class OpenAIClient:
 
     def _ready(self) -> tuple[openai.OpenAI, RecordingTransport]:
         if self._client is None or self._transport is None:
-            quiet_libraries()
+            silence_library_logs()
             self._transport = RecordingTransport(open_transport(self._endpoint), self._endpoint)
             self._client = openai.OpenAI(
                 base_url=self._endpoint.base_url,

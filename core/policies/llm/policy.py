@@ -114,8 +114,8 @@ class LlmPolicy:
             self._keys = KeyRemover(self._connected[0].key)
         self._remembered = self._params.history
 
-    def allow(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
-        """See `WaitingPolicy.allow`."""
+    def set_limits(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
+        """See `WaitingPolicy.set_limits`."""
         self._time_left_s = time_left_s
         self._should_stop = should_stop
         self._budget_spent = budget_spent

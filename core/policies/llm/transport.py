@@ -38,7 +38,7 @@ class UnreadableAnswer(openai.OpenAIError):
     """The answer cannot be read, and a retry would not help. The text says why."""
 
 
-def quiet_libraries() -> None:
+def silence_library_logs() -> None:
     """The libraries log URLs with their query and the text of servers, either of which may contain the key."""
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)

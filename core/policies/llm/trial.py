@@ -56,7 +56,7 @@ def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
         with closing(policy):
             policy.reset(0)
             # More than the call's own limit, so that a late answer is a timeout and not the end of an episode.
-            policy.allow(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
+            policy.set_limits(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
             _, call = policy.ask(policy.body(_PROMPT))
     except InvalidConfig as error:
         return Trial(False, False, str(error))

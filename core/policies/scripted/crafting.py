@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from core.env.rules import COLLECT, MAKE, PLACE, WALKABLE
-from core.policies.scripted.situation import Mask, Memory, Plan, Situation, around, way
+from core.policies.scripted.situation import Mask, Memory, Plan, Situation, around
 from core.text import join
 
 TOOLS = ("wood_pickaxe", "wood_sword", "stone_pickaxe", "stone_sword", "iron_pickaxe", "iron_sword")
@@ -48,7 +48,7 @@ def make_here(situation: Situation, memory: Memory) -> Plan | None:
 def mine_diamond(situation: Situation, memory: Memory) -> Plan | None:
     if situation.done["collect_diamond"] or not situation.has("iron_pickaxe"):
         return None
-    return gather(situation, "diamond", 1, "the last treasure")
+    return gather(situation, "diamond", 1, "the last achievement")
 
 
 def gather(situation: Situation, item: str, amount: int, purpose: str) -> Plan | None:
@@ -61,7 +61,7 @@ def gather(situation: Situation, item: str, amount: int, purpose: str) -> Plan |
         return None
     reason = (
         f"{_words(item).capitalize()}: {situation.inventory[item]} of {amount} held, for {purpose};"
-        f" nearest {material} is {way(situation, target.cell)}."
+        f" nearest {material} is {situation.way_to(target.cell)}."
     )
     return Plan(situation.use(target.cell, "do"), reason)
 
@@ -116,7 +116,7 @@ def _make(situation: Situation, tool: str) -> Plan | None:
     if bench.steps == 0:
         return Plan((f"make_{tool}",), f"Making {_with_article(tool)}.")
     stations = join([f"the {thing}" for thing in rule.nearby])
-    reason = f"All for {_with_article(tool)} is in the bag; going back to {stations}, {bench.steps} steps away."
+    reason = f"All for {_with_article(tool)} is in the inventory; going back to {stations}, {bench.steps} steps away."
     return Plan(situation.go_to(bench.cell), reason)
 
 

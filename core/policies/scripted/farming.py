@@ -20,7 +20,6 @@ from core.policies.scripted.situation import (
     around,
     neighbours,
     shifted,
-    way,
 )
 
 UPDATE_RADIUS = 18  # plants further away do not grow
@@ -65,7 +64,7 @@ def plant_sapling(situation: Situation, memory: Memory) -> Plan | None:
     moves = situation.aim_at(only)
     if moves is not None:
         return Plan((*moves, "place_plant"), "Planting the sapling where it is easy to fence in.")
-    return Plan(situation.use(field)[:-1] or ("noop",), f"A good field for the sapling is {way(situation, field)}.")
+    return Plan(situation.use(field)[:-1] or ("noop",), f"A good field for the sapling is {situation.way_to(field)}.")
 
 
 def fence_plant(situation: Situation, memory: Memory) -> Plan | None:
@@ -95,11 +94,11 @@ def harvest(situation: Situation, memory: Memory) -> Plan | None:
         if grown >= GROWN and situation.steps[plant] < FAR:
             if situation.cells_to(plant) == 1:
                 memory.grown[plant] = GROWN - 10  # if it is still there, it was not ripe
-            return Plan(situation.use(plant, "do"), f"The plant {way(situation, plant)} should be ripe: eating it.")
+            return Plan(situation.use(plant, "do"), f"The plant {situation.way_to(plant)} should be ripe: eating it.")
     return None
 
 
-def tend(situation: Situation, memory: Memory) -> Plan | None:
+def tend_plant(situation: Situation, memory: Memory) -> Plan | None:
     """Waits near the plant, behind walls."""
     if situation.done["eat_plant"]:
         return None

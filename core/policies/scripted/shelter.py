@@ -21,7 +21,6 @@ from core.policies.scripted.situation import (
     neighbours,
     shifted,
     step_towards,
-    way,
 )
 
 WALLS = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water")
@@ -81,7 +80,7 @@ def retreat(situation: Situation, why: str, rest: tuple[str, ...]) -> Plan | Non
         return None
     if situation.position not in room.cells:
         nearer = min(room.cells, key=lambda cell: situation.steps[cell])
-        return Plan(situation.go_to(nearer), f"{why}: a safe place to rest is {way(situation, nearer)}.")
+        return Plan(situation.go_to(nearer), f"{why}: a safe place to rest is {situation.way_to(nearer)}.")
     return _shut(situation, room, why) or Plan(rest, f"{why}: resting behind closed walls.")
 
 

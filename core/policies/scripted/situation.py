@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.observation import Observation
+from core.env.observation import Observation, direction_text
 from core.env.rules import COLLECT, DAY_LENGTH, DIRECTIONS, SEMANTIC_IDS, SEMANTIC_NAMES, WALKABLE
 from core.policies.scripted.pathfinding import BLOCKED, FAR, Distances, aim, flood
 
@@ -123,6 +123,10 @@ class Situation:
     def cells_to(self, cell: Cell) -> int:
         return abs(cell[0] - self.position[0]) + abs(cell[1] - self.position[1])
 
+    def way_to(self, cell: Cell) -> str:
+        """Where a cell is from the character: "3 left and 2 up"."""
+        return direction_text(cell[0] - self.position[0], cell[1] - self.position[1], " and ")
+
     # --------------------------------------------------------------------------------------- how to get there
 
     @cached_property
@@ -220,17 +224,6 @@ def move_towards(direction: Cell) -> str:
 
 def step_towards(cell: Cell, direction: Cell) -> Cell:
     return cell[0] + direction[0], cell[1] + direction[1]
-
-
-def way(situation: Situation, cell: Cell) -> str:
-    """Where a cell is from the character: "3 left and 2 up"."""
-    dx, dy = cell[0] - situation.position[0], cell[1] - situation.position[1]
-    parts: list[str] = []
-    if dx:
-        parts.append(f"{abs(dx)} {'right' if dx > 0 else 'left'}")
-    if dy:
-        parts.append(f"{abs(dy)} {'down' if dy > 0 else 'up'}")
-    return " and ".join(parts) or "here"
 
 
 def neighbours(cell: Cell) -> list[Cell]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from core.env.rules import DAY_LENGTH
-from core.policies.scripted.situation import HOSTILE, Memory, Plan, Situation, move_towards, neighbours, way
+from core.policies.scripted.situation import HOSTILE, Memory, Plan, Situation, move_towards, neighbours
 
 URGENT = 3  # a vital at or below this comes before everything else by day
 URGENT_AT_NIGHT = 0  # walking at night costs more health than hunger
 DUSK = (95, 165)  # steps of a day in which stores are filled up for the night
-NAP_STEPS = (8, 95)  # steps of a day in which the light keeps zombies from appearing
+BRIEF_SLEEP_STEPS = (8, 95)  # steps of a day in which the light keeps zombies from appearing
 
 
 def keep_sleeping(situation: Situation, memory: Memory) -> Plan | None:
@@ -25,28 +25,28 @@ def fight_back(situation: Situation, memory: Memory) -> Plan | None:
         if name in ("zombie", "skeleton"):
             direction = (cell[0] - situation.position[0], cell[1] - situation.position[1])
             turn = () if situation.facing == direction else (move_towards(direction),)
-            return Plan((*turn, "do"), f"A {name} is next to me ({way(situation, cell)}): hitting it.")
+            return Plan((*turn, "do"), f"A {name} is next to me ({situation.way_to(cell)}): hitting it.")
     return None
 
 
-def quench(situation: Situation, memory: Memory) -> Plan | None:
+def drink_urgently(situation: Situation, memory: Memory) -> Plan | None:
     """Drinks when thirst is dangerous."""
     return _drink(situation) if situation.inventory["drink"] <= _urgent(situation) else None
 
 
-def drink_up(situation: Situation, memory: Memory) -> Plan | None:
+def drink_fully(situation: Situation, memory: Memory) -> Plan | None:
     """Continues to drink if water is in front."""
     if situation.at(situation.faced) != "water" or situation.has("drink", 9):
         return None
     return _drink(situation)
 
 
-def feed(situation: Situation, memory: Memory) -> Plan | None:
+def eat_urgently(situation: Situation, memory: Memory) -> Plan | None:
     """Eats when hunger is dangerous."""
     return _hunt(situation, "cow", 60) if situation.inventory["food"] <= _urgent(situation) else None
 
 
-def sip(situation: Situation, memory: Memory) -> Plan | None:
+def drink_if_near(situation: Situation, memory: Memory) -> Plan | None:
     """Drinks when water is near, or for the first time."""
     water = situation.nearest(situation.where("water"))
     missing = 9 - situation.inventory["drink"]
@@ -58,7 +58,7 @@ def sip(situation: Situation, memory: Memory) -> Plan | None:
     return _drink(situation)
 
 
-def snack(situation: Situation, memory: Memory) -> Plan | None:
+def eat_if_near(situation: Situation, memory: Memory) -> Plan | None:
     """Eats when a cow is near, or for the first time."""
     missing = 9 - situation.inventory["food"]
     limit = (6 if _is_dusk(situation) else 2) * missing if missing >= 3 else 0
@@ -88,11 +88,11 @@ def hunt_skeleton_anywhere(situation: Situation, memory: Memory) -> Plan | None:
     return _hunt(situation, "skeleton", 90)
 
 
-def nap(situation: Situation, memory: Memory) -> Plan | None:
+def sleep_briefly(situation: Situation, memory: Memory) -> Plan | None:
     """Sleeps in the open in the morning, when no zombies appear, to unlock `wake_up`."""
     if situation.done["wake_up"] or situation.has("energy", 9):
         return None
-    first, last = NAP_STEPS
+    first, last = BRIEF_SLEEP_STEPS
     missing = 9 - situation.inventory["energy"]
     if not first <= situation.observation.step % DAY_LENGTH <= last - 12 * missing:
         return None
@@ -115,17 +115,17 @@ def _drink(situation: Situation) -> Plan | None:
     if water is None:
         return None
     drink = situation.inventory["drink"]
-    gulps = ("do",) * max(1, 9 - drink)
-    reason = f"Drink is {drink} of 9; water is {way(situation, water.cell)}."
-    return Plan(situation.use(water.cell, *gulps), reason)
+    drinks = ("do",) * max(1, 9 - drink)
+    reason = f"Drink is {drink} of 9; water is {situation.way_to(water.cell)}."
+    return Plan(situation.use(water.cell, *drinks), reason)
 
 
 def _hunt(situation: Situation, creature: str, limit: int) -> Plan | None:
-    prey = situation.nearest(situation.where(creature))
-    if prey is None or prey.steps > limit:
+    target = situation.nearest(situation.where(creature))
+    if target is None or target.steps > limit:
         return None
     if creature == "cow":
-        reason = f"Food is {situation.inventory['food']} of 9; a cow is {way(situation, prey.cell)}."
+        reason = f"Food is {situation.inventory['food']} of 9; a cow is {situation.way_to(target.cell)}."
     else:
-        reason = f"Going for the {creature} {way(situation, prey.cell)}; a hit takes {situation.damage} health."
-    return Plan(situation.use(prey.cell, "do"), reason)
+        reason = f"Going for the {creature} {situation.way_to(target.cell)}; a hit takes {situation.damage} health."
+    return Plan(situation.use(target.cell, "do"), reason)

@@ -54,7 +54,7 @@ def show_corrupt_rewards(unreadable: Sequence[Unreadable], key: str) -> None:
                     f"“{one_line(entry.id, _MAX_NAME_LENGTH)}”: {safe_text(entry.problem, _MAX_SENTENCE_LENGTH)}",
                     width="stretch",
                 )
-                _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.id: store().rewards.forget(name))
+                _delete_button("Delete", f"{key}_delete_{at}", lambda name=entry.id: store().rewards.delete_saved(name))
         _show_more_count(unreadable)
         st.caption("Rewards of played episodes stay as they are. Deleting a configuration cannot be undone.")
 

@@ -69,7 +69,9 @@ def _filters(rows: Sequence[EpisodeSummary]) -> SftFilter:
     )
     with_invalid = st.checkbox("Include invalid calls", key="sft_unusable")
     all_policies = st.checkbox("Include other policies", key="sft_all_policies", help="Such as scripted and random")
-    return SftFilter(min_reward=min_reward, models=tuple(models), with_unusable=with_invalid, all_policies=all_policies)
+    return SftFilter(
+        min_reward=min_reward, models=tuple(models), include_invalid=with_invalid, all_policies=all_policies
+    )
 
 
 def _offer(wanted: SftFilter, decisions: int) -> None:

@@ -115,7 +115,7 @@ def test_a_saved_configuration_is_shown_by_its_name(audited: None):
         try:
             at = opened("lab", view="Audit")
         finally:
-            store.rewards.forget("by *the* book")
+            store.rewards.delete_saved("by *the* book")
     assert any(block.label.replace("\\", "").startswith("“by *the* book” (") for block in at.expander)
 
 

@@ -558,7 +558,7 @@ def test_edits_are_kept_over_the_configuration_in_the_url(pair: TraceStore):
 def test_a_deleted_comparison_is_reported(pair: TraceStore):
     pair.rewards.save("mine", RewardConfig("consistent"))
     at = lab(against="saved:mine")
-    pair.rewards.forget("mine")
+    pair.rewards.delete_saved("mine")
     at = run(at)
     assert "“mine” was deleted. The results compare with the rewards as played." in said(at)
     assert at.selectbox(key="lab_compare_with").value == "played"

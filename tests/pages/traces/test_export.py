@@ -74,7 +74,9 @@ def test_the_list_downloads_what_the_command_writes(played: TraceStore, download
     at.multiselect(key="sft_models").set_value(["tiny-model"])
     at.number_input(key="sft_min_reward").set_value(-5.0).run()
     assert not at.exception
-    assert downloads["sft_download"]() == written(tmp_path, "--with-unusable", "--model=tiny-model", "--min-reward=-5")
+    assert downloads["sft_download"]() == written(
+        tmp_path, "--include-invalid", "--model=tiny-model", "--min-reward=-5"
+    )
     at.number_input(key="sft_min_reward").set_value(1000.0).run()
     assert any("No decision matches" in info.value for info in at.info)
 
@@ -138,7 +140,7 @@ def test_the_shown_command_has_the_same_filters():
         ("a" * 32,),
         min_reward=0.5,
         models=("it's $HOME",),
-        with_unusable=True,
+        include_invalid=True,
         all_policies=True,
     )
     arguments = shlex.split(sft_command(wanted, "out.jsonl"))

@@ -209,7 +209,7 @@ def test_a_repeated_request_has_the_rest_of_the_time_limit(observation: Observat
     client = Watched([replace(OTHER_LIMIT, latency_ms=4_000), GOOD])
     policy = LlmPolicy(LlmParams(**PARAMS, call_timeout_s=10), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
-    policy.allow(60.0, lambda: False, unlimited)
+    policy.set_limits(60.0, lambda: False, unlimited)
     policy.decide(observation, ())
     assert allowed == [10, 6]
 
@@ -224,9 +224,9 @@ def test_a_time_limit_and_a_stop_are_not_failures_of_the_model(observation: Obse
     client = FakeClient([Answer(None, latency_ms=5_000, failure=("timeout", "late"))])
     policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
-    policy.allow(4.0, lambda: False, unlimited)
+    policy.set_limits(4.0, lambda: False, unlimited)
     assert policy.decide(observation, ()).error_kind == "out_of_time"
-    policy.allow(4.0, lambda: True, unlimited)
+    policy.set_limits(4.0, lambda: True, unlimited)
     assert policy.decide(observation, ()).error_kind == "stopped"
 
 
@@ -328,7 +328,7 @@ def paused(observation: Observation, answers: Sequence[Answer], decisions: int =
     )
     policy.reset(0)
     for _ in range(decisions):
-        policy.allow(1_000, lambda: False, unlimited)
+        policy.set_limits(1_000, lambda: False, unlimited)
         policy.decide(observation, ())
     return pauses
 
@@ -369,7 +369,7 @@ def test_the_budget_is_checked_before_a_retry(observation: Observation) -> None:
         LlmParams(**PARAMS, on_bad_call="retry", ask_again=20), lambda: (endpoint_of("host"), client), max_actions=5
     )
     policy.reset(0)
-    policy.allow(100, lambda: False, lambda spent: spent.calls >= 3)
+    policy.set_limits(100, lambda: False, lambda spent: spent.calls >= 3)
     reply = policy.decide(observation, ())
     assert (len(client.requests), reply.error_kind) == (3, OUT_OF_BUDGET)
     assert reply.model_call is not None and len(reply.model_call.all_calls) == 3

@@ -196,7 +196,7 @@ def _delete(name: str) -> None:
 def _do_delete(name: str) -> None:
     LAB.put(_DELETE_ERROR, "")
     try:
-        store().rewards.forget(name)
+        store().rewards.delete_saved(name)
     except (InvalidInput, StoreError) as error:
         LAB.put(_DELETE_ERROR, f"Not deleted: {error}")
         return
