@@ -22,7 +22,7 @@ import crafter
 import numpy as np
 
 from core.env import CrafterEnv, CrafterVectorEnv
-from core.env.observation import as_text
+from core.env.observation import observation_text
 
 ROUNDS = 3
 MORE_OF_OURS = 5  # ours is so quick that it walks further, or the clock's grain would show
@@ -134,7 +134,7 @@ def _print_calls() -> None:
         "state()": env.state,
         "scene()": env.scene,
         "observation()": lambda: env.observation(step_limit=1000),
-        "as_text()": lambda: as_text(observation),
+        "observation_text()": lambda: observation_text(observation),
         "snapshot()": env.snapshot,
         "restore()": lambda: env.restore(blob),
         "render(64)": lambda: env.render(64),

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from core.env import CrafterEnv
-from core.env.observation import as_text
+from core.env.observation import observation_text
 from core.env.rules import ACTIONS
 from core.errors import CraftscopeError, PolicyError, RolloutError
 from core.policies import (
@@ -386,7 +386,7 @@ class _Loop:
                     env_return=self._env_return,
                     picture_px=self.policy.picture_px if isinstance(self.policy, PicturePolicy) else 0,
                 )
-                text = as_text(observation)
+                text = observation_text(observation)
             with _failing_as(StopReason.POLICY_ERROR):
                 if isinstance(self.policy, WaitingPolicy):
                     self.policy.set_limits(self.usage.time_left_s(), self.should_stop, self.usage.budget_spent)

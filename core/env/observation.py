@@ -1,4 +1,4 @@
-"""What a policy sees before it decides: an `Observation`, and `as_text`, the same as English text."""
+"""What a policy sees before it decides: an `Observation`, and `observation_text`, the same as English text."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def local_names(
     return tuple(tuple(SEMANTIC_NAMES[id_] for id_ in row) for row in rows)
 
 
-def as_text(observation: Observation) -> str:
+def observation_text(observation: Observation) -> str:
     """The observation in English; equal observations give equal text in every process."""
     time_of_day = "Day" if observation.daylight >= 0.5 else "Night"
     items = [f"{name} {n}" for name, n in observation.inventory.items() if n > 0 and name not in VITALS]

@@ -47,7 +47,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
-from core.policies.llm.prompt import default_system_prompt
+from core.policies.llm.prompt import Message, default_system_prompt
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, read_tool_call, tool_schema
 from core.policies.tools.values import as_dict, as_list, is_dict
 from core.store import Cursor, EpisodeFilter, EpisodeSummary, Exchange, TraceStore
@@ -57,8 +57,6 @@ from core.types import ToolCall
 SFT_FORMAT: Final = "craftscope-sft-1"
 
 _EPISODES_A_PAGE: Final = 10  # an episode's specification may hold a long prompt
-
-Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.env.observation import NEAREST_KINDS, as_text, find_nearest, local_names
+from core.env.observation import NEAREST_KINDS, find_nearest, local_names, observation_text
 from core.env.rules import SEMANTIC_IDS
 from core.env.state import Chunk, WorldState
 from tests.support.worlds import EnvMaker, first_state
@@ -90,7 +90,7 @@ def _busy(state: WorldState) -> WorldState:
 
 def test_the_text_describes_the_observation(env_at: EnvMaker) -> None:
     env = env_at(200, change=_busy)
-    text = as_text(env.observation(step_limit=1000, last_env_reward=-0.1, env_return=0.9))
+    text = observation_text(env.observation(step_limit=1000, last_env_reward=-0.1, env_return=0.9))
     assert "Step 200 of 1000. Night, daylight" in text
     assert "You are asleep at x=0, y=0, facing left; in front of you: the edge of the world." in text
     assert "Vitals: health 9/9, food 5/9, drink 9/9, energy 9/9." in text
@@ -103,11 +103,11 @@ def test_the_text_describes_the_observation(env_at: EnvMaker) -> None:
 def test_the_text_names_offsets_exactly(env_at: EnvMaker) -> None:
     offsets = {"water": (3, -2), "tree": (-1, 0), "cow": (0, 4), "grass": None}
     observation = replace(env_at().observation(step_limit=9), nearest=offsets)
-    assert "Nearest: water 3 right 2 up; tree 1 left; cow 4 down." in as_text(observation)
+    assert "Nearest: water 3 right 2 up; tree 1 left; cow 4 down." in observation_text(observation)
 
 
 def test_the_text_says_when_the_episode_is_over(env_at: EnvMaker) -> None:
     env = env_at()
-    assert "over" not in as_text(env.observation(step_limit=9))
-    assert as_text(env.observation(step_limit=9, terminated=True)).endswith("You died: the episode is over.")
-    assert "limit of the world is reached" in as_text(env.observation(step_limit=9, truncated=True))
+    assert "over" not in observation_text(env.observation(step_limit=9))
+    assert observation_text(env.observation(step_limit=9, terminated=True)).endswith("You died: the episode is over.")
+    assert "limit of the world is reached" in observation_text(env.observation(step_limit=9, truncated=True))

@@ -17,7 +17,7 @@ from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.export import episode_json
 from core.plan import LaunchPlan, make_run
 from core.policies.llm import LlmParams
-from core.policies.llm.fields import known_refusals
+from core.policies.llm.fields import refused_fields
 from core.settings import Settings
 from core.slots import free_slots, worker_name
 from core.store import EpisodeSummary, TraceStore
@@ -109,7 +109,7 @@ def test_a_refused_field_is_remembered_for_the_workers_of_a_run(store: TraceStor
         store.runs.create(run)
         _, first = store.queue.claim_next(worker=worker_name(os.getpid())) or pytest.fail()
         play_queue(store, settings)  # the second episode
-        known_refusals.cache_clear()  # as in another worker process
+        refused_fields.cache_clear()  # as in another worker process
         with next(free_slots(settings)) as slot:
             _play(RolloutInProgress(store, slot, Heartbeat(settings), threading.Event(), run.id), first)
         assert len(server.requests) == 1 + 4

@@ -1,18 +1,19 @@
 """The policy that asks a language model: any server that speaks OpenAI's chat completions."""
 
-from core.policies.llm.estimate import Estimate, estimate
+from core.policies.llm.connection_test import ConnectionTest, run_connection_test
+from core.policies.llm.estimate import CostEstimate, estimate
+from core.policies.llm.fields import refused_fields
 from core.policies.llm.params import LlmParams
-from core.policies.llm.policy import LlmPolicy, check_llm, make_llm, refused_fields
-from core.policies.llm.trial import Trial, try_connection
+from core.policies.llm.policy import LlmPolicy, check_llm, make_llm
 
 __all__ = [
-    "Estimate",
+    "CostEstimate",
     "LlmParams",
     "LlmPolicy",
-    "Trial",
+    "ConnectionTest",
     "check_llm",
     "estimate",
     "make_llm",
     "refused_fields",
-    "try_connection",
+    "run_connection_test",
 ]

@@ -18,13 +18,13 @@ import openai
 
 from core.policies.llm.endpoint import Endpoint
 from core.policies.llm.transport import RecordingTransport, UnreadableAnswer, open_transport, silence_library_logs
-from core.policies.tools.errors import redirect_target
+from core.policies.tools.errors import Failure, redirect_target
 from core.types import Attempt
 
 ShouldStop = Callable[[], bool]
 
 _POLL_S = 0.1
-_STOPPED = ("stopped", "The call was abandoned because the episode was stopped.")
+_STOPPED = Failure("stopped", "The call was abandoned because the episode was stopped.")
 _CONNECT_S = 5.0
 _MAX_HEADERS = 40
 _MAX_HEADER_CHARACTERS = 300
@@ -45,7 +45,7 @@ class Answer:
     text: str = ""
     attempts: tuple[Attempt, ...] = ()
     latency_ms: float = 0.0
-    failure: tuple[str, str] | None = None
+    failure: Failure | None = None
 
 
 class ModelClient(Protocol):
@@ -78,16 +78,16 @@ class OpenAIClient:
 
         call = threading.Thread(target=call_model, name="model-call", daemon=True)
         call.start()
-        failure: tuple[str, str] | None = None
+        failure: Failure | None = None
         while call.is_alive() and failure is None:
             call.join(max(0.0, min(_POLL_S, started_s + time_left_s - time.monotonic())))
             if call.is_alive() and should_stop():
                 failure = _STOPPED
             elif call.is_alive() and time.monotonic() - started_s >= time_left_s:
-                failure = ("timeout", f"No complete answer came within {time_left_s:.3g} s.")
+                failure = Failure("timeout", f"No complete answer came within {time_left_s:.3g} s.")
         if failure is not None:
             self._abandon()
-        answer = answers[0] if failure is None else _failed(*failure)
+        answer = answers[0] if failure is None else Answer(None, failure=failure)
         return replace(answer, attempts=transport.attempts(), latency_ms=(time.monotonic() - started_s) * 1000)
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class OpenAIClient:
             return self._broken(error.__cause__, transport.last_status)
         except UnreadableAnswer as error:
             detail = f"The answer of the server at {self._endpoint.host} cannot be read: {error}."
-            return Answer(transport.last_status, failure=("invalid_body", detail))
+            return Answer(transport.last_status, failure=Failure("invalid_body", detail))
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             return self._broken(error, transport.last_status)
         except Exception as error:  # noqa: BLE001  thread boundary: the call ends with an error, never the worker
@@ -143,7 +143,7 @@ class OpenAIClient:
         look = "Ask again, or look at the server's log."
         if status is not None:
             detail = f"{server} answered with HTTP {status} and broke off before the answer was complete{why}. {look}"
-            return Answer(status, failure=("invalid_body", detail))
+            return Answer(status, failure=Failure("invalid_body", detail))
         if isinstance(cause, httpx2.ProtocolError):
             detail = f"{server} was reached, but did not send an HTTP answer{why}. Check the base URL, its port and "
             return _failed("connection", f"{detail}whether it begins with https.")
@@ -167,4 +167,4 @@ def _answer_of(response: httpx2.Response) -> Answer:
 
 
 def _failed(kind: str, detail: str) -> Answer:
-    return Answer(None, failure=(kind, detail))
+    return Answer(None, failure=Failure(kind, detail))

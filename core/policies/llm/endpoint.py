@@ -130,7 +130,7 @@ def check_key(name: str, endpoint: Endpoint) -> None:
     )
 
 
-def key_of(name: str, endpoint: Endpoint) -> str:
+def key_to_send(name: str, endpoint: Endpoint) -> str:
     """The key to send; `NO_KEY` if `name` is empty.
 
     Raises InvalidConfig as `check_key`, and PolicyError if the key is not set or cannot be sent.

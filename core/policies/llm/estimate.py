@@ -13,7 +13,7 @@ from genai_prices import Usage, calc_price
 
 from core.errors import InvalidConfig
 from core.policies.llm.endpoint import endpoint_of
-from core.policies.llm.fields import known_refusals
+from core.policies.llm.fields import refused_fields
 from core.policies.llm.params import LlmParams
 from core.policies.llm.prompt import default_system_prompt, remembered_count
 from core.policies.tools import tool_schema
@@ -21,14 +21,14 @@ from core.types import LeftOut
 
 PRICE_VERSION = f"genai-prices {version('genai-prices')}"
 CHARACTERS_A_TOKEN = 4
-OBSERVATION_CHARACTERS = 640  # of `as_text` with the usual view; a test measures it
+OBSERVATION_CHARACTERS = 640  # of `observation_text` with the usual view; a test measures it
 PICTURE_TOKENS = 300
 ANSWER_TOKENS = 80  # five actions and a sentence of reasoning; thinking comes on top
 _RESULT_TOKENS = 20  # the result of a remembered decision
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """calls: at most, without retries. tokens_*, cost_usd: about, if all of these calls are made.
 
     cost_usd is None if no price is known. left_out: fields that this server has refused in this process, in the
@@ -46,7 +46,7 @@ class Estimate:
         return self.tokens_in + self.tokens_out
 
 
-def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: int) -> Estimate:
+def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: int) -> CostEstimate:
     """The calls, tokens and cost of `episodes` of at most `decisions` decisions each."""
     text = params.system_prompt or default_system_prompt(max_actions)
     always = _tokens(len(text) + len(json.dumps(tool_schema(max_actions))))
@@ -68,8 +68,8 @@ def estimate(params: LlmParams, *, episodes: int, decisions: int, max_actions: i
         tokens_out=answer,
         tokens_cached=None,
     )
-    left_out = known_refusals(base_url, params.model).all
-    return Estimate(calls, episodes * tokens_in, calls * answer, None if one is None else calls * one, left_out)
+    left_out = refused_fields(params.base_url, params.model).all
+    return CostEstimate(calls, episodes * tokens_in, calls * answer, None if one is None else calls * one, left_out)
 
 
 def cost_usd(
@@ -85,11 +85,11 @@ def cost_usd(
         return None
 
 
-def _remembered(decisions: int, most: int) -> int:
+def _remembered(decisions: int, max_remembered: int) -> int:
     """The remembered decisions of all prompts together: one more each time, then a cycle of the same counts."""
-    growing = sum(range(min(decisions, most + 1)))
-    cycle = [remembered_count(most + 1 + at, most) for at in range((most + 1) // 2)]
-    rounds, rest = divmod(max(0, decisions - most - 1), max(1, len(cycle)))
+    growing = sum(range(min(decisions, max_remembered + 1)))
+    cycle = [remembered_count(max_remembered + 1 + at, max_remembered) for at in range((max_remembered + 1) // 2)]
+    rounds, rest = divmod(max(0, decisions - max_remembered - 1), max(1, len(cycle)))
     return growing + rounds * sum(cycle) + sum(cycle[:rest])
 
 

@@ -37,7 +37,7 @@ class RefusedFields:
         """In the order of refusal."""
         return tuple(self._found.values())
 
-    def left_out_of(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[LeftOut, ...]]:
+    def remove_from(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[LeftOut, ...]]:
         """A copy of the request without them, and which of them it had."""
         left_out: list[LeftOut] = []
         for found in self._found.values():
@@ -73,7 +73,7 @@ class RefusedFields:
 
 
 @cache
-def known_refusals(base_url: str, model: str) -> RefusedFields:
+def refused_fields(base_url: str, model: str) -> RefusedFields:
     """The fields that this process has seen refused, shared by all its episodes with this server and model."""
     return RefusedFields()
 

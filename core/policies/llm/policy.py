@@ -15,13 +15,14 @@ from core.env.observation import Observation
 from core.errors import InvalidConfig, PolicyError
 from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED, BudgetSpent
 from core.policies.llm.client import Answer, ModelClient, OpenAIClient
-from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key, endpoint_of, key_of
+from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key, endpoint_of, key_to_send
 from core.policies.llm.estimate import PRICE_VERSION, cost_usd
-from core.policies.llm.fields import TOKEN_LIMITS, RefusedFields, known_refusals
+from core.policies.llm.fields import TOKEN_LIMITS, RefusedFields, refused_fields
 from core.policies.llm.params import LlmParams
 from core.policies.llm.prompt import Message, default_system_prompt, messages, remembered_count
 from core.policies.llm.redaction import KeyRemover
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, tool_schema
+from core.policies.tools.errors import Failure
 from core.settings import model_hosts
 from core.types import Decision, ModelCall, PolicyReply, Spent, ToolCall
 
@@ -47,13 +48,7 @@ def make_llm(params: LlmParams, *, seed: int, max_actions: int) -> LlmPolicy:
         endpoint = endpoint_for(params)
         return endpoint, OpenAIClient(endpoint, retries=params.http_retries)
 
-    refused = refused_fields(params.base_url, params.model)
-    return LlmPolicy(params, connect, max_actions=max_actions, refused=refused)
-
-
-def refused_fields(base_url: str, model: str) -> RefusedFields:
-    """The fields that this process has seen refused by the server for this model. Raises InvalidConfig."""
-    return known_refusals(endpoint_of(base_url).base_url, model)
+    return LlmPolicy(params, connect, max_actions=max_actions, refused=refused_fields(params.base_url, params.model))
 
 
 def wait_s(seconds: float, should_stop: Callable[[], bool]) -> float:
@@ -75,7 +70,7 @@ def check_llm(params: LlmParams) -> None:
 def endpoint_for(params: LlmParams) -> Endpoint:
     """The server and the key of these parameters. Raises InvalidConfig, and PolicyError if the key is not set."""
     endpoint = endpoint_of(params.base_url, NO_KEY, model_hosts())
-    return replace(endpoint, key=key_of(params.key_name, endpoint))
+    return replace(endpoint, key=key_to_send(params.key_name, endpoint))
 
 
 class LlmPolicy:
@@ -206,12 +201,12 @@ class LlmPolicy:
 
         Never raises for what a server does.
         """
-        sent, left_out = self._refused.left_out_of(request)
+        sent, left_out = self._refused.remove_from(request)
         answer = self._complete(sent, self._params.call_timeout_s)
         for _ in range(_MAX_REFUSALS):
             if not self._refused.learn(sent, answer.status, self._keys.text(answer.text)):
                 break
-            sent, left_out = self._refused.left_out_of(request)
+            sent, left_out = self._refused.remove_from(request)
             left_s = self._params.call_timeout_s - answer.latency_ms / 1000
             answer = _after(answer, self._complete(sent, left_s))
         began = time.perf_counter()
@@ -224,12 +219,15 @@ class LlmPolicy:
         allowed_s = max(0.0, min(within_s, self._time_left_s))
         answer = self._server()[1].complete(request, time_left_s=allowed_s, should_stop=self._should_stop)
         self._time_left_s -= answer.latency_ms / 1000
-        if answer.failure is not None and answer.failure[0] == "timeout" and self._time_left_s <= 0:
-            return replace(answer, failure=(OUT_OF_TIME, "The episode's time was over before the model answered."))
+        if answer.failure is not None and answer.failure.kind == "timeout" and self._time_left_s <= 0:
+            return replace(
+                answer, failure=Failure(OUT_OF_TIME, "The episode's time was over before the model answered.")
+            )
         return answer
 
     def _evidence(self, request: dict[str, Any], answer: Answer, parsed: ParsedResponse, parse_ms: float) -> ModelCall:
-        kind, detail = answer.failure or (parsed.error_kind, parsed.error_detail)
+        failed = answer.failure
+        kind, detail = (failed.kind, failed.detail) if failed else (parsed.error_kind, parsed.error_detail)
         headers = self._keys.table(answer.headers)
         cost = cost_usd(
             base_url=self._endpoint.base_url,

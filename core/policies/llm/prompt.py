@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from core.env.observation import Observation, as_text
+from core.env.observation import Observation, observation_text
 from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, MAKE, MAX_ITEM, PLACE, VITALS, WALKABLE
 from core.policies.tools import TOOL_NAME, assistant_message
 from core.policies.tools.values import as_dict, as_list
@@ -75,7 +75,7 @@ def messages(
             prompt += turn
         else:
             prompt[-1] = {**prompt[-1], "content": f"{prompt[-1]['content']}\n{result_text(decision)}"}
-    text = as_text(observation) if with_text else f"Step {observation.step} of {observation.step_limit}."
+    text = observation_text(observation) if with_text else f"Step {observation.step} of {observation.step_limit}."
     prompt[-1] = {**prompt[-1], "content": f"{prompt[-1]['content']}\n\n{text}"}
     if picture is None:
         return prompt
@@ -84,12 +84,12 @@ def messages(
     return [*prompt, {"role": "user", "content": _with_picture("What you see:", picture)}]
 
 
-def remembered_count(decisions: int, most: int) -> int:
-    """How many of the earlier decisions a prompt contains: all up to `most`; one more, and half are dropped."""
-    if decisions <= most or not most:
-        return min(decisions, most)
-    half = (most + 1) // 2
-    return most - half + 1 + (decisions - most - 1) % half
+def remembered_count(decisions: int, max_remembered: int) -> int:
+    """How many of the earlier decisions a prompt contains: all up to a maximum; one more, and half are dropped."""
+    if decisions <= max_remembered or not max_remembered:
+        return min(decisions, max_remembered)
+    half = (max_remembered + 1) // 2
+    return max_remembered - half + 1 + (decisions - max_remembered - 1) % half
 
 
 def result_text(decision: Decision) -> str:

@@ -215,10 +215,10 @@ def error_in(body: Any) -> dict[str, Any]:
 def failure_of(status: int, headers: dict[str, Any], error: dict[str, Any], text: str = "") -> Failure:
     """Tells which error a server sent. `status` is the HTTP status; under a 200 the error's own code counts. `text`: a
     body that was not JSON."""
-    facts = _facts(error) + " " + text[:_MAX_MESSAGE].lower()
+    searched_text = _searched_text(error) + " " + text[:_MAX_MESSAGE].lower()
     message = _message(error) or ("" if "<" in text else text)
-    wait = retry_after_s(headers, error, facts)
-    kind = _kind(status if status >= 300 or status == 0 else _own_status(error), error, facts, wait)
+    wait = retry_after_s(headers, error, searched_text)
+    kind = _kind(status if status >= 300 or status == 0 else _own_status(error), error, searched_text, wait)
     if 300 <= status < 400 and (target := redirect_target(headers)):
         message = f"{message} It redirects to {target}".strip()
     return described(kind, message, wait, status=status)
@@ -239,23 +239,23 @@ def described(kind: str, message: str = "", wait: float | None = None, *, status
     return Failure(kind, f'{advice} The server said: "{shown}"', wait)
 
 
-def _kind(status: int, error: dict[str, Any], facts: str, wait: float | None) -> str:
-    if _TOOL_USE_FAILED.search(facts):
+def _kind(status: int, error: dict[str, Any], searched_text: str, wait: float | None) -> str:
+    if _TOOL_USE_FAILED.search(searched_text):
         return "tool_use_failed"
-    if _is_quota(status, error, facts, wait):
+    if _is_quota(status, error, searched_text, wait):
         return "quota_exhausted"
-    if status == 429 or (status not in (401, 403, 407, 413) and _THROTTLED.search(facts)):
+    if status == 429 or (status not in (401, 403, 407, 413) and _THROTTLED.search(searched_text)):
         return "rate_limited"
-    if _UNSUPPORTED.search(facts):
+    if _UNSUPPORTED.search(searched_text):
         return "provider_error"
-    if _CONTENT_FILTER.search(facts) and status < 500 or as_dict(error.get("metadata")).get("flagged_input"):
+    if _CONTENT_FILTER.search(searched_text) and status < 500 or as_dict(error.get("metadata")).get("flagged_input"):
         return "content_filter"
-    too_long = _CONTEXT.search(facts) or _CONTEXT_CODE.search(_codes(error))
+    too_long = _CONTEXT.search(searched_text) or _CONTEXT_CODE.search(_codes(error))
     if status not in (401, 407) and too_long:  # llama.cpp once sent 500 for it
         return "context_overflow"
-    if status in (400, 403, 404, 410, 422) and _MODEL.search(facts):
+    if status in (400, 403, 404, 410, 422) and _MODEL.search(searched_text):
         return "model_not_found"
-    if status == 400 and _AUTH.search(facts):  # Gemini
+    if status == 400 and _AUTH.search(searched_text):  # Gemini
         return "auth"
     return _by_status(status)
 
@@ -266,7 +266,7 @@ def _by_status(status: int) -> str:
     return known.get(status, "provider_error")
 
 
-def _is_quota(status: int, error: dict[str, Any], facts: str, wait: float | None) -> bool:
+def _is_quota(status: int, error: dict[str, Any], searched_text: str, wait: float | None) -> bool:
     """Whether the account is used up, and not only busy: Gemini's message is the same for both (google-gemini/
     gemini-cli#8437), but only a busy server says when to come back; a code that names either one decides."""
     if status not in (400, 402, 403, 429):
@@ -275,14 +275,14 @@ def _is_quota(status: int, error: dict[str, Any], facts: str, wait: float | None
         return True
     if status == 429 and ("rate_limit" in _codes(error) or wait is not None):
         return False
-    return bool(_QUOTA.search(facts))
+    return bool(_QUOTA.search(searched_text))
 
 
 def _codes(error: dict[str, Any]) -> str:
     return " ".join(as_text(error.get(key)) for key in ("code", "type")).strip().lower()
 
 
-def _facts(error: dict[str, Any]) -> str:
+def _searched_text(error: dict[str, Any]) -> str:
     """Every text of an error, in lower case and without links. OpenRouter passes on a provider's message as
     `metadata.raw` (open-webui/computer#293), which may be JSON."""
     metadata = as_dict(error.get("metadata"))

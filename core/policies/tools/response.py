@@ -17,7 +17,7 @@ from core.policies.tools.stream import CUT_STREAM, events, joined
 from core.policies.tools.text_calls import find_calls, find_final_calls, has_call_marks, has_leftovers, split_thinking
 from core.policies.tools.values import UNREADABLE, as_dict, as_json, as_list, as_text, is_dict, is_list, read_literal
 from core.text import cut, storable
-from core.types import ModelCall, PolicyReply, ToolCall
+from core.types import ToolCall
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
 _FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "sensitive")
@@ -80,10 +80,6 @@ class ParsedResponse:
     def dropped(self) -> tuple[str, ...]:
         """The names of the dropped actions as written; the calls have the reasons."""
         return tuple(dropped.name for call in self.tool_calls for dropped in call.dropped)
-
-    def reply(self, model_call: ModelCall | None = None) -> PolicyReply:
-        """The answer as a policy's reply, with the evidence of the call."""
-        return PolicyReply(self.tool_calls, model_call, self.error_kind, self.error_detail, self.warning)
 
 
 def parse_response(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.errors import InvalidConfig
 from core.params import read_params
 from core.plan import LaunchPlan
-from core.policies.llm import Estimate, LlmParams, estimate
+from core.policies.llm import CostEstimate, LlmParams, estimate
 from core.policies.llm.estimate import ANSWER_TOKENS, PRICE_VERSION
 from core.store import EpisodeSummary
 from core.text import plural
@@ -25,7 +25,7 @@ _BASIS = (
 )
 
 
-def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[Estimate, LlmParams] | None:
+def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[CostEstimate, LlmParams] | None:
     """The estimate and its parameters; None for other policies or invalid parameters."""
     if plan.policy.name != "llm":
         return None
@@ -38,7 +38,7 @@ def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[Estimate, LlmParams] |
     ), params
 
 
-def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]]:
+def estimate_rows(plan: LaunchPlan, estimated: CostEstimate) -> list[tuple[str, str]]:
     """(label, value) pairs, limited by the budget."""
     share = share_of_budget(plan.budget, estimated)
     calls = round(estimated.calls * share)
@@ -55,7 +55,7 @@ def estimate_rows(plan: LaunchPlan, estimated: Estimate) -> list[tuple[str, str]
     return rows if plan.budget.is_open else [*rows, ("Budget", budget_text(plan.budget))]
 
 
-def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> tuple[str, str]:
+def estimate_notes(plan: LaunchPlan, estimated: CostEstimate, params: LlmParams) -> tuple[str, str]:
     """A note below the summary, and its tooltip: how the figures are calculated."""
     if estimated.cost_usd is None:
         note = "No price is known for this model at this server, so the cost is unknown."
@@ -77,7 +77,7 @@ def estimate_notes(plan: LaunchPlan, estimated: Estimate, params: LlmParams) -> 
     return note, basis
 
 
-def share_of_budget(budget: Budget, estimated: Estimate) -> float:
+def share_of_budget(budget: Budget, estimated: CostEstimate) -> float:
     """The share of the estimate that the budget allows, 0 to 1."""
     limits = (
         (budget.max_calls, estimated.calls),

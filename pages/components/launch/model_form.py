@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import InvalidConfig
 from core.params import read_params
-from core.policies.llm import LlmParams, Trial, try_connection
+from core.policies.llm import ConnectionTest, LlmParams, run_connection_test
 from core.policies.llm.prompt import default_system_prompt
 from core.types import Budget
 from pages.components.launch.connection import key_field, profile_picker
@@ -27,7 +27,7 @@ _NO_PICTURES = (
 )
 _PROMPT = f"{PREFIX}llm_prompt"
 _DEFAULT_PROMPT = f"{PREFIX}llm_prompt_default"
-_TRIAL = f"{PREFIX}llm_trial"
+_CONNECTION_TEST = f"{PREFIX}llm_connection_test"
 
 
 def model_settings() -> dict[str, Any]:
@@ -41,7 +41,7 @@ def model_settings() -> dict[str, Any]:
     with model:
         params["model"] = _field("model", placeholder="such as gpt-4o-mini")
     params["key_name"] = key_field()
-    trial_place = st.container()
+    test_place = st.container()
     st.markdown("**Sampling**")
     _row(params, "temperature", "top_p", "seed", "max_tokens")
     st.markdown("**Prompt**")
@@ -65,8 +65,8 @@ def model_settings() -> dict[str, Any]:
         params["http_retries"] = _field("http_retries")
     with seconds:
         params["call_timeout_s"] = _field("call_timeout_s", format="%.0f", step=10.0)
-    with trial_place:
-        _trial_button(params)
+    with test_place:
+        _test_button(params)
     return params
 
 
@@ -131,7 +131,7 @@ def _back_to_default() -> None:
     st.session_state[_PROMPT] = None
 
 
-def _trial_button(params: dict[str, Any]) -> None:
+def _test_button(params: dict[str, Any]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if st.button(
             "Test connection",
@@ -139,20 +139,20 @@ def _trial_button(params: dict[str, Any]) -> None:
             help="One small call, at most 15 seconds. It may cost a fraction of a cent.",
         ):
             with st.spinner("Calling the model…"):
-                st.session_state[_TRIAL] = (_tested(params), _try(params))
-        tested, trial = st.session_state.get(_TRIAL, (None, None))
-        if trial is None:
+                st.session_state[_CONNECTION_TEST] = (_tested(params), _run_test(params))
+        tested, result = st.session_state.get(_CONNECTION_TEST, (None, None))
+        if result is None:
             return
         if tested != _tested(params):
             st.caption("Settings changed since the test", width="content")
             return
-        if trial.ok:
+        if result.ok:
             st.badge("✓ works", color="green")
-        elif trial.reached:
+        elif result.reached:
             st.badge("! invalid answer", color="orange")
         else:
             st.badge("✕ failed", color="red")
-    st.text(safe_text(trial.sentence, 1_000))
+    st.text(safe_text(result.sentence, 1_000))
 
 
 def _tested(params: dict[str, Any]) -> dict[str, Any]:
@@ -160,8 +160,8 @@ def _tested(params: dict[str, Any]) -> dict[str, Any]:
     return {name: params[name] for name in ("base_url", "model", "key_name", "temperature", "top_p", "seed", "extra")}
 
 
-def _try(params: dict[str, Any]) -> Trial:
+def _run_test(params: dict[str, Any]) -> ConnectionTest:
     try:
-        return try_connection(read_params(LlmParams, params, 'policy "llm"'))
+        return run_connection_test(read_params(LlmParams, params, 'policy "llm"'))
     except InvalidConfig as error:
-        return Trial(False, False, str(error))
+        return ConnectionTest(False, False, str(error))

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from core.policies.llm import Estimate
+from core.policies.llm import CostEstimate
 from core.policies.llm.prompt import default_system_prompt
 from core.settings import load_settings
 from core.store import TraceStore
@@ -301,7 +301,7 @@ def test_a_launch_stores_prompt_settings_and_budget(stored: TraceStore):
 
 
 def test_the_smallest_part_of_the_budget_counts():
-    wanted = Estimate(calls=80, tokens_in=7_000, tokens_out=1_000, cost_usd=2.0)
+    wanted = CostEstimate(calls=80, tokens_in=7_000, tokens_out=1_000, cost_usd=2.0)
     assert share_of_budget(Budget(), wanted) == 1
     assert share_of_budget(Budget(max_calls=24), wanted) == 0.3
     assert share_of_budget(Budget(max_calls=24, max_tokens=1_600), wanted) == 0.2

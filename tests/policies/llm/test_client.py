@@ -52,7 +52,7 @@ def test_an_unreachable_server_is_a_connection_error() -> None:
     with closing(OpenAIClient(endpoint_of(url, KEY), retries=0)) as client:
         answer = client.complete(REQUEST, time_left_s=10, should_stop=lambda: False)
     assert answer.status is None and answer.failure is not None
-    kind, detail = answer.failure
+    kind, detail, _ = answer.failure
     assert kind == "connection" and "cannot be reached" in detail and "127.0.0.1" in detail
     assert len(answer.attempts) == 1 and answer.attempts[0].error
 
@@ -60,7 +60,7 @@ def test_an_unreachable_server_is_a_connection_error() -> None:
 def test_a_server_that_answers_byte_by_byte_is_abandoned_in_time() -> None:
     started_s = time.monotonic()
     answer, _ = ask(dribbles(20), time_left_s=0.5)
-    assert answer.failure is not None and answer.failure[0] == "timeout"
+    assert answer.failure is not None and answer.failure.kind == "timeout"
     assert time.monotonic() - started_s < 10
 
 
@@ -76,4 +76,4 @@ def test_a_stop_ends_a_waiting_call() -> None:
     threading.Timer(0.3, asked.set).start()
     with ModelServer([dribbles(20)]) as server, closing(OpenAIClient(endpoint_of(server.url), retries=0)) as client:
         answer = client.complete(REQUEST, time_left_s=60, should_stop=asked.is_set)
-    assert answer.failure is not None and answer.failure[0] == "stopped"
+    assert answer.failure is not None and answer.failure.kind == "stopped"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import InvalidConfig
-from core.policies.llm.endpoint import endpoint_of, key_of, keys_for
+from core.policies.llm.endpoint import endpoint_of, key_to_send, keys_for
 from core.settings import PROVIDER_KEYS
 
 KEY = "sk-test-9f8e7d6c5b4a3210"
@@ -147,13 +147,13 @@ def test_no_other_variable_is_read_and_no_key_goes_to_another_server(
 ) -> None:
     monkeypatch.setenv(name, KEY)
     with pytest.raises(InvalidConfig, match=reason) as caught:
-        key_of(name, endpoint_of(url))
+        key_to_send(name, endpoint_of(url))
     assert "Choose a key of this server, or none" in str(caught.value) and KEY not in str(caught.value)
 
 
 def test_a_key_entered_instead_of_its_name_is_not_shown(pairs: None) -> None:
     with pytest.raises(InvalidConfig) as caught:
-        key_of(KEY, endpoint_of("https://api.openai.com"))
+        key_to_send(KEY, endpoint_of("https://api.openai.com"))
     assert KEY not in str(caught.value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.env import CrafterEnv
-from core.env.observation import as_text
+from core.env.observation import observation_text
 from core.policies.llm import LlmParams, estimate
 from core.policies.llm.client import Answer
 from core.policies.llm.endpoint import endpoint_of
@@ -25,7 +25,7 @@ def params(**more: Any) -> LlmParams:
 def test_the_assumed_length_of_an_observation_is_about_right() -> None:
     env = CrafterEnv(observe=False)
     env.reset(seed=3)
-    assert len(as_text(env.observation(step_limit=1000))) == pytest.approx(OBSERVATION_CHARACTERS, rel=0.1)
+    assert len(observation_text(env.observation(step_limit=1000))) == pytest.approx(OBSERVATION_CHARACTERS, rel=0.1)
 
 
 def test_the_estimate_of_a_first_call_is_about_right() -> None:

@@ -13,10 +13,11 @@ from core.env import CrafterEnv
 from core.env.observation import Observation
 from core.errors import InvalidConfig, PolicyError
 from core.policies import OUT_OF_BUDGET, checked_policy
-from core.policies.llm import LlmParams, LlmPolicy, make_llm, try_connection
+from core.policies.llm import LlmParams, LlmPolicy, make_llm, run_connection_test
 from core.policies.llm.client import Answer, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
 from core.policies.llm.policy import endpoint_for
+from core.policies.tools.errors import Failure
 from core.types import (
     Attempt,
     PolicyReply,
@@ -221,7 +222,7 @@ def test_the_parse_time_of_each_call_is_recorded(observation: Observation) -> No
 
 
 def test_a_time_limit_and_a_stop_are_not_failures_of_the_model(observation: Observation) -> None:
-    client = FakeClient([Answer(None, latency_ms=5_000, failure=("timeout", "late"))])
+    client = FakeClient([Answer(None, latency_ms=5_000, failure=Failure("timeout", "late"))])
     policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
     policy.set_limits(4.0, lambda: False, unlimited)
@@ -251,11 +252,11 @@ def test_a_key_is_not_sent_to_another_server(monkeypatch: pytest.MonkeyPatch) ->
         ):
             with pytest.raises(InvalidConfig, match="The key A_KEY may be sent to api.lab.example only"):
                 refuse()
-        trial = try_connection(params)
-        assert trial.call is None and "Choose a key of this server, or none" in trial.sentence
+        test = run_connection_test(params)
+        assert test.call is None and "Choose a key of this server, or none" in test.sentence
         assert server.requests == []
         monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={server.host}")
-        assert try_connection(params).ok
+        assert run_connection_test(params).ok
         assert server.requests[0][1]["authorization"] == "Bearer sk-123456789"
 
 
@@ -265,9 +266,9 @@ def test_a_redirect_is_named_and_not_followed(monkeypatch: pytest.MonkeyPatch, s
     with ModelServer([says(calls("noop"))]) as other:
         with ModelServer([says("", status, Location=f"{other.url}/chat/completions?token=abc")]) as server:
             monkeypatch.setenv("CRAFTSCOPE_KEYS", f"A_KEY={server.host}")
-            trial = try_connection(LlmParams(base_url=server.url, model="m", key_name="A_KEY"))
-        assert not trial.ok and f"It redirects to {other.url}/chat/completions" in trial.sentence
-        assert trial.call is not None and "abc" not in repr(trial)
+            test = run_connection_test(LlmParams(base_url=server.url, model="m", key_name="A_KEY"))
+        assert not test.ok and f"It redirects to {other.url}/chat/completions" in test.sentence
+        assert test.call is not None and "abc" not in repr(test)
         assert len(server.requests) == 1 and other.requests == []
 
 
@@ -334,7 +335,7 @@ def paused(observation: Observation, answers: Sequence[Answer], decisions: int =
 
 
 BUSY = Answer(429, {"retry-after": "7"}, json.dumps({"error": {"message": "slow down", "code": "rate_limit"}}))
-DOWN = Answer(None, failure=("connection", "The server cannot be reached."))
+DOWN = Answer(None, failure=Failure("connection", "The server cannot be reached."))
 
 
 def test_it_waits_as_long_as_the_server_asks_for(observation: Observation) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from core.env import CrafterEnv
-from core.env.observation import Observation, as_text
+from core.env.observation import Observation, observation_text
 from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, MAKE, PLACE
 from core.policies.llm.prompt import default_system_prompt, messages, remembered_count
 from core.policies.tools import parse_response
-from core.types import ModelCall
+from core.types import ModelCall, PolicyReply
 from tests.support.model.answers import call, completion, decision_of
 
 MESSAGE: dict[str, Any] = {
@@ -46,8 +46,8 @@ def now() -> Observation:
 def prompt(now: Observation, *bodies: dict[str, Any], remembered: int = 8, **more: Any) -> list[dict[str, Any]]:
     answers = [(parse_response({"status": 200, "body": body}), json.dumps(body)) for body in bodies]
     history = [
-        decision_of(index, answer.reply(ModelCall("host", "m", {}, text, error_kind=answer.error_kind)))
-        for index, (answer, text) in enumerate(answers)
+        decision_of(index, PolicyReply(read.tool_calls, ModelCall("host", "m", {}, text, error_kind=read.error_kind)))
+        for index, (read, text) in enumerate(answers)
     ]
     return messages("rules", history, now, remembered=remembered, **{"picture": None, "with_text": True, **more})
 
@@ -80,12 +80,12 @@ def test_each_prompt_begins_like_the_previous_one_without_its_observation(now: O
     prompts = [prompt(now, *[GOOD] * count) for count in range(6)]
     for earlier, later in zip(prompts, prompts[1:], strict=False):
         assert later[: len(earlier) - 1] == earlier[:-1]
-        assert earlier[-1]["content"] == f"{later[len(earlier) - 1]['content']}\n\n{as_text(now)}"
+        assert earlier[-1]["content"] == f"{later[len(earlier) - 1]['content']}\n\n{observation_text(now)}"
 
 
 def test_only_the_newest_observation_is_sent_in_full(now: Observation) -> None:
     text = json.dumps(prompt(now, *[GOOD] * 5))
-    assert text.count("Vitals") == 1 and prompt(now, *[GOOD] * 5)[-1]["content"].endswith(as_text(now))
+    assert text.count("Vitals") == 1 and prompt(now, *[GOOD] * 5)[-1]["content"].endswith(observation_text(now))
 
 
 def test_the_assistants_message_is_sent_back_unchanged(now: Observation) -> None:
@@ -141,5 +141,5 @@ def test_a_picture_is_sent_in_a_user_message(now: Observation) -> None:
     assert [message["role"] for message in first] == ["system", "user"]
     assert "Step 0 of 10." in text["text"] and picture["image_url"]["url"] == url
     assert [message["role"] for message in later[-2:]] == ["tool", "user"]
-    assert later[-2]["content"].endswith(as_text(now)) and later[-1]["content"][1]["image_url"]["url"] == url
+    assert later[-2]["content"].endswith(observation_text(now)) and later[-1]["content"][1]["image_url"]["url"] == url
     assert "image_url" not in json.dumps(prompt(now, GOOD, GOOD))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.policies.llm import LlmParams, try_connection
+from core.policies.llm import LlmParams, run_connection_test
 from core.policies.llm.client import Answer, OpenAIClient
 from core.policies.llm.endpoint import endpoint_of
 from tests.support.model.server import KEY, REQUEST, ModelServer, calls, dribbles, says
@@ -95,8 +95,8 @@ def test_another_host_is_called_through_the_proxy_with_the_configured_certificat
 def test_unknown_certificates_are_not_trusted(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     answer = ask("https://models.example/v1")
-    assert answer.failure is not None and answer.failure[0] == "connection"
-    assert "certificate" in answer.failure[1].lower()
+    assert answer.failure is not None and answer.failure.kind == "connection"
+    assert "certificate" in answer.failure.detail.lower()
 
 
 def test_a_call_in_a_tunnel_ends_with_its_time_limit(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_a_call_in_a_tunnel_ends_with_its_time_limit(model: ModelServer, monkeyp
             if thread.name == "model-call":
                 thread.join(30)
                 assert not thread.is_alive()
-    assert answer.failure is not None and answer.failure[0] == "timeout"
+    assert answer.failure is not None and answer.failure.kind == "timeout"
 
 
 def test_loopback_and_hosts_of_no_proxy_are_called_directly(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_loopback_and_hosts_of_no_proxy_are_called_directly(tunnel: Tunnel, monk
         assert ask(server.url).status == 200
         assert ask(server.url.replace("127.0.0.1", "localhost")).status == 200
     answer = ask("https://models.example/v1")
-    assert answer.failure is not None and answer.failure[0] == "connection"
+    assert answer.failure is not None and answer.failure.kind == "connection"
     assert tunnel.asked == []
 
 
@@ -129,12 +129,12 @@ def test_http_uses_the_http_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_connection_test_names_the_proxy_without_its_password(tunnel: Tunnel) -> None:
-    trial = try_connection(LlmParams(base_url="https://models.example/v1", model="m"))
-    assert trial.ok and "through the proxy 127.0.0.1:" in trial.sentence
-    assert "password" not in trial.sentence and "someone" not in trial.sentence
+    test = run_connection_test(LlmParams(base_url="https://models.example/v1", model="m"))
+    assert test.ok and "through the proxy 127.0.0.1:" in test.sentence
+    assert "password" not in test.sentence and "someone" not in test.sentence
 
 
 def test_a_missing_certificate_file_is_reported(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
-    trial = try_connection(LlmParams(base_url="https://models.example/v1", model="m"))
-    assert not trial.reached and "SSL_CERT_FILE" in trial.sentence
+    test = run_connection_test(LlmParams(base_url="https://models.example/v1", model="m"))
+    assert not test.reached and "SSL_CERT_FILE" in test.sentence

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.policies.llm import LlmParams, estimate, try_connection
+from core.policies.llm import LlmParams, estimate, run_connection_test
 from core.rollout import NoRecorder, run_rollout
 from core.types import EnvConfig, Episode, EpisodeSpec, Limits, ModelCall, PolicySpec, StopReason
 from tests.support.model.server import ModelServer
@@ -95,8 +95,8 @@ def test_refused_fields_of_a_message_are_left_out() -> None:
 def test_the_connection_test_and_the_estimate_name_the_refused_fields() -> None:
     with strict_server(Claude()) as server:
         params = LlmParams(base_url=server.url, model="m", temperature=0.2, top_p=0.9)
-        trial = try_connection(params)
-    assert trial.ok and "The server refuses top_p, so requests leave that out." in trial.sentence
+        test = run_connection_test(params)
+    assert test.ok and "The server refuses top_p, so requests leave that out." in test.sentence
     (left_out,) = estimate(params, episodes=1, decisions=1, max_actions=5).left_out
     assert left_out.name == "top_p" and "cannot both be specified" in left_out.reason
 

@@ -62,14 +62,14 @@ def test_a_compressed_answer_is_refused_unread() -> None:
     answer, server = ask(reply, retries=3)
     assert server.requests[0][1]["accept-encoding"] == "identity"
     assert answer.status == 200 and answer.failure is not None and answer.text == ""
-    assert answer.failure[0] == "invalid_body" and "compressed" in answer.failure[1]
+    assert answer.failure.kind == "invalid_body" and "compressed" in answer.failure.detail
     assert len(server.requests) == 1
 
 
 def test_an_answer_that_is_too_long_is_fetched_once() -> None:
     answer, server = ask(says(" " * (MAX_ANSWER_BYTES + 1)), retries=3)
-    assert answer.failure is not None and answer.failure[0] == "invalid_body"
-    assert f"longer than {MAX_ANSWER_BYTES:,} bytes" in answer.failure[1]
+    assert answer.failure is not None and answer.failure.kind == "invalid_body"
+    assert f"longer than {MAX_ANSWER_BYTES:,} bytes" in answer.failure.detail
     assert (answer.status, len(server.requests)) == (200, 1)
 
 
@@ -88,8 +88,8 @@ def test_an_error_tells_whether_the_server_was_reached(
 ) -> None:
     answer, _ = ask(reply)
     assert answer.failure is not None
-    assert (answer.failure[0], answer.status) == (kind, status)
-    assert says_so in answer.failure[1] and "cannot be reached" not in answer.failure[1]
+    assert (answer.failure.kind, answer.status) == (kind, status)
+    assert says_so in answer.failure.detail and "cannot be reached" not in answer.failure.detail
 
 
 def test_the_x_should_retry_header_is_ignored() -> None:
@@ -110,7 +110,7 @@ def test_an_abandoned_call_is_not_retried() -> None:
             if thread.name == "model-call":
                 thread.join()  # it ends soon by itself
         gone.set()
-    assert answer.failure is not None and answer.failure[0] == "stopped"
+    assert answer.failure is not None and answer.failure.kind == "stopped"
     assert len(server.requests) == 1
     assert [attempt.status for attempt in answer.attempts] == [429]
 
@@ -131,6 +131,6 @@ def test_an_abandoned_call_loses_its_connection(begun: bytes) -> None:
 
     with ModelServer([silent]) as server, closing(OpenAIClient(endpoint_of(server.url, KEY), retries=5)) as client:
         answer = client.complete(REQUEST, time_left_s=60, should_stop=stop.is_set)
-        assert answer.failure is not None and answer.failure[0] == "stopped"
+        assert answer.failure is not None and answer.failure.kind == "stopped"
         assert ended.wait(30)
     assert len(server.requests) == 1

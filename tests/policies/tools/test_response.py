@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from core.policies.tools import ParsedResponse, Usage, parse_response
-from core.types import ModelCall
 from tests.support.model.answers import call, completion
 
 DATA = Path(__file__).parents[2] / "data"
@@ -49,14 +48,6 @@ def test_every_field_of_an_answer_is_recorded():
 @pytest.mark.parametrize("count", [None, True, -1, "12", 1.5, [], {}, float("nan"), 10**400])
 def test_invalid_token_counts_are_unknown(count: Any):
     assert parsed(completion(call(GOOD)) | {"usage": {"prompt_tokens": count}}).usage == Usage()
-
-
-def test_an_answer_becomes_the_policys_reply():
-    evidence = ModelCall(provider="p", model="m", request={}, response_text="")
-    reply = parsed(completion(call('{"actions": ["jump", "do"]}'))).reply(evidence)
-    assert (reply.actions, reply.model_call, reply.error_kind) == (("do",), evidence, None)
-    assert reply.tool_calls[0].dropped[0].name == "jump"
-    assert parsed("<html>").reply().error_kind == "invalid_body"
 
 
 # ------------------------------------------------------------------------------------------------ native calls

@@ -10,6 +10,7 @@ from core.env import CrafterEnv
 from core.policies.llm import LlmParams, LlmPolicy
 from core.policies.llm.client import Answer, ShouldStop
 from core.policies.llm.endpoint import endpoint_of
+from core.policies.tools.errors import Failure
 from core.rewards import RewardShaper
 from core.rollout import run_episode
 from core.store import TraceStore
@@ -28,7 +29,7 @@ class FakeClient:
     def complete(self, request: dict[str, Any], *, time_left_s: float, should_stop: ShouldStop) -> Answer:
         self.requests.append(request)
         if should_stop():
-            return Answer(None, failure=("stopped", "The call was abandoned because the episode was stopped."))
+            return Answer(None, failure=Failure("stopped", "The call was abandoned because the episode was stopped."))
         return self._answers[min(len(self.requests), len(self._answers)) - 1]
 
     def close(self) -> None: ...

@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 
 from core.errors import InvalidConfig, PolicyError
 from core.policies.llm.endpoint import endpoint_of
+from core.policies.llm.fields import refused_fields
 from core.policies.llm.params import LlmParams
-from core.policies.llm.policy import Connect, LlmPolicy, make_llm, refused_fields
+from core.policies.llm.policy import make_llm
 from core.policies.llm.prompt import Message
 from core.policies.llm.transport import route
 from core.policies.tools import TOOL_NAME
 from core.text import join
 from core.types import ModelCall
 
-TRIAL_S = 15.0  # a page waits for it
+MAX_TEST_S = 15.0  # a page waits for it
 _MARGIN_S = 3.0
 _MAX_TOKENS = 256
 _PROMPT: tuple[Message, ...] = (
@@ -30,7 +31,7 @@ _ANSWERED = ("no_tool_call", "truncated", "bad_arguments", "unknown_action", "un
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ConnectionTest:
     """The result of the connection test.
 
     ok: the model answered with a valid call. reached: it answered. call: the evidence; None if nothing was sent,
@@ -43,30 +44,28 @@ class Trial:
     call: ModelCall | None = None
 
 
-def try_connection(params: LlmParams, connect: Connect | None = None) -> Trial:
+def run_connection_test(params: LlmParams) -> ConnectionTest:
     """Calls the model once, without HTTP retries, within about 15 seconds.
 
-    The fields that the server refused before are forgotten first: it may run another version now. connect: replaces the
-    real server.
+    The fields that the server refused before are forgotten first: it may run another version now.
     """
-    tiny = replace(params, http_retries=0, max_tokens=min(params.max_tokens, _MAX_TOKENS), call_timeout_s=TRIAL_S)
+    tiny = replace(params, http_retries=0, max_tokens=min(params.max_tokens, _MAX_TOKENS), call_timeout_s=MAX_TEST_S)
     try:
         refused_fields(params.base_url, params.model).forget()
-        policy = LlmPolicy(tiny, connect, max_actions=1) if connect else make_llm(tiny, seed=0, max_actions=1)
-        with closing(policy):
+        with closing(make_llm(tiny, seed=0, max_actions=1)) as policy:
             policy.reset(0)
             # More than the call's own limit, so that a late answer is a timeout and not the end of an episode.
-            policy.set_limits(TRIAL_S + _MARGIN_S, lambda: False, lambda spent: False)
+            policy.set_limits(MAX_TEST_S + _MARGIN_S, lambda: False, lambda spent: False)
             _, call = policy.ask(policy.body(_PROMPT))
     except InvalidConfig as error:
-        return Trial(False, False, str(error))
+        return ConnectionTest(False, False, str(error))
     except PolicyError as error:
-        return Trial(False, False, error.detail)
+        return ConnectionTest(False, False, error.detail)
     sentence = f"{_sentence(call)} It was called {route(endpoint_of(params.base_url))}."
     if call.left_out:
         names = join([field.name for field in call.left_out if not field.sent_as])
         sentence += f" The server refuses {names}, so requests leave that out." if names else ""
-    return Trial(call.error_kind is None, call.error_kind in (None, *_ANSWERED), sentence, call)
+    return ConnectionTest(call.error_kind is None, call.error_kind in (None, *_ANSWERED), sentence, call)
 
 
 def _sentence(call: ModelCall) -> str:
