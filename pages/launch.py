@@ -34,7 +34,6 @@ from pages.components.launch.state import (
     REWARD_OF_LINK,
     begin,
     clear_name_next_time,
-    keep,
     link_problems,
     show_link,
 )
@@ -85,7 +84,7 @@ def main() -> None:
             help="Each has its own policy seed, derived from seed and index, so it can be repeated.",
         )
         episodes_place = st.container()
-        name = st.text_input("Name", key=keep("name", ""), persist_state="session", placeholder="optional")
+        name = st.text_input("Name", key=f"{PREFIX}name", persist_state="session", placeholder="optional")
         summary = st.container(key="launch-summary", gap="small")
         go = st.container(key="launch-go", gap="small")
     with left:

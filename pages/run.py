@@ -14,7 +14,7 @@ from core.text import plural
 from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone, Spent
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
-from pages.components.launch.state import link_of, policy_values, reward_values
+from pages.components.launch.link import link_of, policy_values, reward_values
 from pages.components.rewards.reward_text import strategy_label
 from pages.components.run.cards import (
     Played,

@@ -84,13 +84,14 @@ def show_audit_tab(summary: EpisodeSummary) -> None:
         st.button(f"{label} →", key=f"audit-go-{key}", on_click=go_to_frame, args=(summary.id, at), type="tertiary")
 
     st.markdown("**In this episode**")
-    show_alerts(result, show_span, f"{summary.id}-episode")
+    show_alerts(result, f"{summary.id}-episode", show_span)
     st.markdown("**In its reward configuration**")
-    show_alerts(audit_rewards(summary.spec.reward, chosen), show_span, f"{summary.id}-config")
+    show_alerts(audit_rewards(summary.spec.reward, chosen), f"{summary.id}-config")
     show_thresholds("episode")
 
 
-def show_alerts(result: AuditResult, show_span: ShowSpan, key: str) -> None:
+def show_alerts(result: AuditResult, key: str, show_span: ShowSpan | None = None) -> None:
+    """show_span: not for a configuration, whose alerts have no frames."""
     if result.problem:
         st.text(f"The audit failed: {safe_text(result.problem, _MAX_TEXT_LENGTH)}")
         return
@@ -109,7 +110,7 @@ def audit_text(result: AuditResult) -> str:
     return ", ".join(plural(count, noun) for count, noun in counts if count) or "no findings"
 
 
-def _show_alert(alert: Alert, show_span: ShowSpan, key: str) -> None:
+def _show_alert(alert: Alert, show_span: ShowSpan | None, key: str) -> None:
     rule = RULES[alert.rule]
     with st.container(border=True, gap="small", key=f"alert-{key}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -117,7 +118,7 @@ def _show_alert(alert: Alert, show_span: ShowSpan, key: str) -> None:
             st.badge("alert" if is_alert else "notice", color="red" if is_alert else "gray")
             st.markdown(f"**{rule.name}**", width="content")
         st.text(safe_text(alert.sentence, _MAX_TEXT_LENGTH))
-        if alert.evidence:
+        if alert.evidence and show_span:
             _show_evidence(alert.evidence, show_span, key)
         st.caption(f"Rule: {alert.criterion}")
 

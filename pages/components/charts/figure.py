@@ -151,31 +151,17 @@ def hover_line(xs: Sequence[float], ys: Sequence[float], hovers: Sequence[str]) 
 
 def vertical_line(x: float, colour: str) -> dict[str, Any]:
     """A vertical line over the full height."""
-    return {
-        "type": "line",
-        "x0": x,
-        "x1": x,
-        "y0": 0,
-        "y1": 1,
-        "yref": "y domain",
-        "line": {"color": colour, "width": 1.5},
-    }
+    return _full_height(x, x) | {"type": "line", "line": {"color": colour, "width": 1.5}}
 
 
 def band(x0: float, x1: float, colour: str) -> dict[str, Any]:
     """A pale vertical band behind the data."""
-    return {
-        "type": "rect",
-        "x0": x0,
-        "x1": x1,
-        "y0": 0,
-        "y1": 1,
-        "yref": "y domain",
-        "fillcolor": colour,
-        "opacity": 0.16,
-        "line": {"width": 0},
-        "layer": "below",
-    }
+    pale = {"fillcolor": colour, "opacity": 0.16, "line": {"width": 0}, "layer": "below"}
+    return _full_height(x0, x1) | {"type": "rect", **pale}
+
+
+def _full_height(x0: float, x1: float) -> dict[str, Any]:
+    return {"x0": x0, "x1": x1, "y0": 0, "y1": 1, "yref": "y domain"}
 
 
 def pointer(x: float, colour: str) -> dict[str, Any]:

@@ -46,10 +46,10 @@ def label_of(column: LedgerColumn) -> str:
     return one_line(component_label(*column), _MAX_LABEL_LENGTH)
 
 
-def largest_columns(ledger: Ledger, most: int) -> list[int]:
-    """Indexes of the `most` components with the largest sum of absolute rewards, in the ledger's order."""
+def largest_columns(ledger: Ledger, max_columns: int) -> list[int]:
+    """Indexes of the `max_columns` components with the largest sum of absolute rewards, in the ledger's order."""
     moved = np.abs(ledger.paid).sum(axis=0)
-    return sorted(np.argsort(-moved, kind="stable")[:most].tolist())
+    return sorted(np.argsort(-moved, kind="stable")[:max_columns].tolist())
 
 
 def heat_map(
@@ -207,8 +207,8 @@ def _strengths(sums: Floats) -> list[list[float | None]]:
 
     By the square root, or one large reward would make the small ones invisible.
     """
-    most = float(np.max(np.abs(sums), initial=0.0)) or 1.0
-    strength = _FAINTEST + (1 - _FAINTEST) * np.sqrt(np.abs(sums) / most)
+    largest = float(np.max(np.abs(sums), initial=0.0)) or 1.0
+    strength = _FAINTEST + (1 - _FAINTEST) * np.sqrt(np.abs(sums) / largest)
     places = np.arange(len(sums))[:, np.newaxis] + 0.5 + 0.499 * np.sign(sums) * strength
     return [
         [round(place, 3) if paid else None for place, paid in zip(line, row, strict=True)]

@@ -7,7 +7,7 @@ import streamlit as st
 from core.errors import InvalidConfig, StoreError
 from core.policies.llm.endpoint import endpoint_of, keys_for
 from core.types import ModelProfile
-from pages.components.launch.state import PREFIX, PROFILE_OF_LINK, keep
+from pages.components.launch.state import LAUNCH, PREFIX, PROFILE_OF_LINK
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 
@@ -23,7 +23,6 @@ _MAX_NAME_LENGTH = 60
 def profile_picker() -> str:
     """The name of the profile; empty if none is chosen or the fields below differ from it."""
     profiles = {profile.name: profile for profile in store().profiles.all().rows}
-    keep("param_llm_profile", "")
     if (linked := st.session_state.pop(PROFILE_OF_LINK, None)) is not None:
         _fill(profiles.get(linked, ModelProfile("", "", "")))
     if st.session_state[_PROFILE] not in profiles:  # deleted, perhaps in another window
@@ -69,7 +68,7 @@ def key_field() -> str:
     A profile's key that does not exist for the server stays chosen, so that the form's check reports it instead of
     launching without a key.
     """
-    keep("param_llm_key_name", "")
+    LAUNCH.keep("param_llm_key_name", "")
     url = str(st.session_state.get(f"{_PARAM}base_url", ""))
     keys = keys_for(url)
     usable = [name for name, is_set in keys.items() if is_set]

@@ -61,10 +61,8 @@ def estimate_notes(plan: LaunchPlan, estimated: CostEstimate, params: LlmParams)
         note = "No price is known for this model at this server, so the cost is unknown."
         if plan.budget.max_cost_usd is not None:
             note += " A budget in dollars has no effect here; limit calls or tokens instead."
-        basis = f"{_BASIS} Price table: {PRICE_VERSION}."
     else:
         note = "A rough estimate, if every episode uses all its decisions."
-        basis = f"{_BASIS} Price table: {PRICE_VERSION}."
     if share_of_budget(plan.budget, estimated) < 1:
         note += (
             f" The budget ends the run early; without it there would be {number(estimated.calls)} calls. Calls in "
@@ -74,7 +72,7 @@ def estimate_notes(plan: LaunchPlan, estimated: CostEstimate, params: LlmParams)
         note += f" Each decision may add {plural(params.ask_again, 'retry', 'retries')}."
     for field in estimated.left_out:
         note += f" {escape(left_out_text(field))}"
-    return note, basis
+    return note, f"{_BASIS} Price table: {PRICE_VERSION}."
 
 
 def share_of_budget(budget: Budget, estimated: CostEstimate) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.types import EnvConfig, Limits, OnDone
-from pages.components.launch.state import PREFIX, keep
+from pages.components.launch.state import PREFIX
 
 _ON_DONE_LABELS = {OnDone.TERMINATE: "Stop", OnDone.RESET: "Continue in the seed's next world"}
 _ON_DONE_CAPTIONS = [
@@ -40,7 +40,7 @@ def limits_form() -> tuple[Limits, OnDone]:
     with st.expander("Advanced"):
         max_ops = st.number_input(
             "Max operations",
-            key=keep("max_ops", Limits().max_ops),
+            key=f"{PREFIX}max_ops",
             step=1000,
             persist_state="session",
             help="A policy call is one operation, the environment's turn after it another.",
@@ -51,14 +51,13 @@ def limits_form() -> tuple[Limits, OnDone]:
 
 def world_form() -> EnvConfig:
     """Values as entered, not checked."""
-    default = EnvConfig()
     st.caption("Changing the size changes the world of each seed. Published Crafter results use 64 x 64.")
     row = st.columns(3)
-    width = row[0].number_input("Width, cells", step=1, key=keep("width", default.area[0]), persist_state="session")
-    height = row[1].number_input("Height, cells", step=1, key=keep("height", default.area[1]), persist_state="session")
+    width = row[0].number_input("Width, cells", step=1, key=f"{PREFIX}width", persist_state="session")
+    height = row[1].number_input("Height, cells", step=1, key=f"{PREFIX}height", persist_state="session")
     length = row[2].number_input(
         "Length, steps",
-        key=keep("length", default.length),
+        key=f"{PREFIX}length",
         step=1000,
         persist_state="session",
         help="The world ends after this many steps (truncated).",

@@ -13,7 +13,7 @@ from core.policies.llm import ConnectionTest, LlmParams, run_connection_test
 from core.policies.llm.prompt import default_system_prompt
 from core.types import Budget
 from pages.components.launch.connection import key_field, profile_picker
-from pages.components.launch.state import LAUNCH, PREFIX, keep
+from pages.components.launch.state import LAUNCH, PREFIX
 from pages.components.shared.param_field import param_field
 from pages.components.text.escape import safe_text
 from pages.components.text.format import number
@@ -82,10 +82,10 @@ def budget_form() -> Budget:
     st.markdown("**Budget**")
     row = st.columns(3)
     optional: dict[str, Any] = {"value": None, "placeholder": "no limit", "persist_state": "session"}
-    calls = row[0].number_input("Max calls", min_value=1, step=10, key=keep("budget_calls", None), **optional)
-    tokens = row[1].number_input("Max tokens", min_value=1, step=1_000, key=keep("budget_tokens", None), **optional)
+    calls = row[0].number_input("Max calls", min_value=1, step=10, key=f"{PREFIX}budget_calls", **optional)
+    tokens = row[1].number_input("Max tokens", min_value=1, step=1_000, key=f"{PREFIX}budget_tokens", **optional)
     dollars = row[2].number_input(
-        "Max US dollars", min_value=0.0001, step=0.1, format="%.4f", key=keep("budget_usd", None), **optional
+        "Max US dollars", min_value=0.0001, step=0.1, format="%.4f", key=f"{PREFIX}budget_usd", **optional
     )
     st.caption(
         "Shared by all episodes of this run. Checked before each call; calls in flight may exceed it. Tokens: as "
@@ -106,7 +106,7 @@ def _row(params: dict[str, Any], *names: str) -> None:
 
 def _system_prompt() -> str:
     """The field starts with the default prompt; if unedited, it is stored as empty."""
-    default = default_system_prompt(int(st.session_state[keep("max_actions", 5)]))
+    default = default_system_prompt(int(st.session_state[f"{PREFIX}max_actions"]))
     if st.session_state.get(_PROMPT, None) in (None, "", st.session_state.get(_DEFAULT_PROMPT)):
         st.session_state[_PROMPT] = default
     st.session_state[_DEFAULT_PROMPT] = default

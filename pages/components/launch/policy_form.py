@@ -9,7 +9,7 @@ import streamlit as st
 from core.policies import POLICIES
 from core.types import Budget, PolicySpec
 from pages.components.launch.model_form import budget_form, missing_settings, model_settings
-from pages.components.launch.state import LAUNCH, PREFIX, keep
+from pages.components.launch.state import LAUNCH, PREFIX
 from pages.components.shared.param_field import param_fields
 
 
@@ -58,7 +58,7 @@ def _max_actions() -> int:
     max_actions = allowed.number_input(
         "Actions executed per call",
         min_value=1,
-        key=keep("max_actions", 5),
+        key=f"{PREFIX}max_actions",
         persist_state="session",
         help="Further actions of a call are recorded as dropped. The policies know this limit.",
     )

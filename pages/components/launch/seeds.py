@@ -16,7 +16,8 @@ from core.errors import InvalidInput
 from core.plan import parse_seeds
 from core.text import plural
 from core.types import Difficulty, EnvConfig, SeedDescription
-from pages.components.launch.state import DEFAULT_SEED, PREFIX, keep
+from pages.components.launch.link import DEFAULT_SEED
+from pages.components.launch.state import LAUNCH, PREFIX
 from pages.components.shared.icons import icon
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
@@ -113,7 +114,7 @@ def seed_gallery(env: EnvConfig) -> Callable[[], None]:
     Not in a polling fragment: a poll still running when the user leaves would draw on the next page. A click interrupts
     it after the current world; finished worlds are stored.
     """
-    keep("shown", _first_shown())
+    LAUNCH.keep("shown", _first_shown())
     _picked_line()
     _toolbar()
     try:
@@ -157,9 +158,13 @@ def _toolbar() -> None:
         placeholder=f"0-{_PAGE - 1}",
         help=f"Seeds and ranges, at most {_MAX_SHOWN}. Showing a world does not pick it.",
     )
-    top[1].selectbox("Sort by", list(_SORTS), key=keep("sort", "Seed"), persist_state="session")
+    top[1].selectbox("Sort by", list(_SORTS), key=LAUNCH.keep("sort", "Seed"), persist_state="session")
     top[2].multiselect(
-        "Show only worlds with", list(_TRAITS), key=keep("traits", []), persist_state="session", placeholder="Anything"
+        "Show only worlds with",
+        list(_TRAITS),
+        key=LAUNCH.keep("traits", []),
+        persist_state="session",
+        placeholder="Anything",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.pills(
@@ -167,7 +172,7 @@ def _toolbar() -> None:
             [difficulty.value for difficulty in Difficulty],
             selection_mode="multi",
             format_func=str.capitalize,
-            key=keep("difficulty", []),
+            key=LAUNCH.keep("difficulty", []),
             persist_state="session",
             help=_DIFFICULTY_HELP,
         )

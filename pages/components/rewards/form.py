@@ -21,7 +21,7 @@ from pages.components.browser.debounced_rerun import debounced_rerun
 from pages.components.shared.form_state import FormState, param_name
 from pages.components.shared.param_field import param_fields
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import exact, name_text
+from pages.components.text.format import exact, listed, name_text
 
 DEFAULT = RewardConfig(strategy="per_achievement")
 """The form's initial configuration."""
@@ -31,11 +31,10 @@ _FILLED_FROM = "reward_filled_from"
 _REVISION = "tables_revision"
 _MAX_NAME_LENGTH = 40
 _MAX_NAMED = 6
-_NARROW_PX, _NARROW_HEADED_PX = 66, 72
 
 _DIGITS = "Type plain digits, such as 100000: cells read 1e5 as 15."
 
-_ACHIEVEMENT_COLUMNS = {
+_ACHIEVEMENT_COLUMNS: dict[str, Any] = {
     "achievement": st.column_config.TextColumn("Achievement", disabled=True, width="medium"),
     "weight": st.column_config.NumberColumn("Unlock weight", help=f"Paid when unlocked. Empty: 1.0. {_DIGITS}"),
     "limit": st.column_config.NumberColumn(
@@ -55,24 +54,11 @@ _INVENTORY_COLUMNS = {
         "Weight per point gained", help=f"Empty: the default for other entries. {_DIGITS}"
     ),
 }
-_NARROW_COLUMNS = {
-    "achievement": st.column_config.TextColumn("Achievement", disabled=True, width=124),
-    "weight": st.column_config.NumberColumn(
-        "Unlock", help=f"Weight of the unlock. Empty: 1.0. {_DIGITS}", width=_NARROW_HEADED_PX
-    ),
-    "limit": st.column_config.NumberColumn(
-        "Limit",
-        help="How many times per episode the unlock pays. Empty: once. 0: no limit.",
-        step=1,
-        format="%d",
-        width=_NARROW_PX,
-    ),
-    "count": st.column_config.NumberColumn(
-        "Each",
-        help="Weight per repeat: paid every time it is achieved, the first time included. Empty: the default for "
-        f"other counts. {_DIGITS}",
-        width=_NARROW_PX,
-    ),
+_NARROW_COLUMNS: dict[str, Any] = {
+    "achievement": _ACHIEVEMENT_COLUMNS["achievement"] | {"width": 124},
+    "weight": _ACHIEVEMENT_COLUMNS["weight"] | {"label": "Unlock", "width": 72},
+    "limit": _ACHIEVEMENT_COLUMNS["limit"] | {"label": "Limit", "width": 66},
+    "count": _ACHIEVEMENT_COLUMNS["count"] | {"label": "Each", "width": 66},
 }
 
 
@@ -219,9 +205,8 @@ def _show_hidden_values(form: FormState, config: RewardConfig) -> None:
         st.button("Turn rewards on", key=form.key("activate"), on_click=_activate, args=(form,))
     unknown = [name for table in _TABLES.values() for name in table.unknown_names(config)]
     if unknown:
-        named = ", ".join(one_line(name, _MAX_NAME_LENGTH) for name in unknown[:_MAX_NAMED])
-        more = f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
-        st.caption(escape(f"Unknown to this version of Crafter, but kept: {named}{more}."))
+        names = listed([one_line(name, _MAX_NAME_LENGTH) for name in unknown], _MAX_NAMED)
+        st.caption(escape(f"Unknown to this version of Crafter, but kept: {names}."))
 
 
 def _activate(form: FormState) -> None:

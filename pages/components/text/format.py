@@ -72,6 +72,13 @@ def name_text(name: str) -> str:
     return name.replace("_", " ")
 
 
+def listed(parts: Sequence[str], max_parts: int, separator: str = ", ") -> str:
+    """`a, b and 3 more`; `a; b; and 3 more`."""
+    rest = len(parts) - max_parts
+    more = f"{separator.strip(', ')} and {rest:,} more" if rest > 0 else ""
+    return separator.join(parts[:max_parts]) + more
+
+
 def short_id(identifier: str) -> str:
     """The first 8 characters: enough for a page, and accepted in URLs."""
     return identifier[:8]

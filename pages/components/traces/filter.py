@@ -9,10 +9,11 @@ from datetime import UTC, date, datetime, time, timedelta
 import streamlit as st
 
 from core.env.rules import ACHIEVEMENTS
-from core.errors import InvalidInput, UnknownEpisode, did_you_mean
+from core.errors import InvalidInput, UnknownEpisode
 from core.plan import parse_seeds
 from core.store import EpisodeFilter
 from core.types import EpisodeStatus
+from pages.components.links.filters import MAX_VALUE_LENGTH, show_ignored, unknown_in_url
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import name_text, run_label
@@ -23,8 +24,6 @@ _EMPTY: dict[str, object] = {
     **dict.fromkeys(("min_reward", "max_reward", "since", "until")),
 }
 _STATUSES = tuple(status.value for status in EpisodeStatus)
-_MAX_NAME_LENGTH = 60
-_MAX_LISTED = 8
 _RUN = "run"
 
 
@@ -63,8 +62,7 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
         except InvalidInput as error:
             st.error(f"Seeds filter ignored: {escape(str(error))}")
         run_id = _only_run(ignored)
-        if ignored:
-            st.warning(escape(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
+        show_ignored(ignored)
     return EpisodeFilter(
         policies=tuple(chosen_policies),
         seeds=seeds,
@@ -112,38 +110,18 @@ def _accept_stored_names() -> None:
 
 
 def _named(text: str) -> str:
-    return one_line(text, _MAX_NAME_LENGTH)
+    return one_line(text, MAX_VALUE_LENGTH)
 
 
 def _invalid_in_url(policies: Sequence[str]) -> list[str]:
     """Invalid filter values in the URL, each with what would be accepted."""
     return [
-        *_not_among("policy", [_named(policy) for policy in policies]),
-        *_not_among("status", _STATUSES),
-        *_not_among("achievements", [name_text(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
+        *unknown_in_url("policy", [_named(policy) for policy in policies]),
+        *unknown_in_url("status", _STATUSES),
+        *unknown_in_url("achievements", [name_text(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
         *(text for name in ("min_reward", "max_reward") for text in _unparsed(name, _is_number, "a number")),
         *(text for name in ("since", "until") for text in _unparsed(name, _is_day, "a day such as 2026-03-01")),
     ]
-
-
-def _not_among(name: str, accepted: Sequence[str], also: Sequence[str] = ()) -> list[str]:
-    return [
-        f'{name} "{_named(given)}" ({_nearest(given, accepted)}{_accepted(accepted)})'
-        for given in st.query_params.get_all(name)
-        if given and given not in accepted and given not in also
-    ]
-
-
-def _nearest(given: str, accepted: Sequence[str]) -> str:
-    hint = did_you_mean(given[:_MAX_NAME_LENGTH], accepted).removeprefix("; ")
-    return f"{hint} " if hint else ""
-
-
-def _accepted(names: Sequence[str]) -> str:
-    if not names:
-        return "none stored yet"
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return f"accepted: {', '.join(names[:_MAX_LISTED])}{more}"
 
 
 def _unparsed(name: str, is_valid: Callable[[str], bool], accepted: str) -> Iterable[str]:

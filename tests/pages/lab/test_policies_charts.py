@@ -30,9 +30,9 @@ from pages.components.charts.component_colours import component_colour
 from pages.components.lab.policies.charts import component_bars, dots_by_group, scores, success_rates
 from pages.components.lab.policies.policies_text import (
     correlation_sentence,
+    differences_sentences,
+    differences_title,
     interval_text,
-    unfair_sentences,
-    unfair_title,
     with_interval,
 )
 from pages.components.lab.policies.spread_charts import (
@@ -238,10 +238,10 @@ def test_differences_have_a_title_and_a_sentence_each():
         Difference("policy settings", (((("model", "m" * 500),), {"x": 1}), ((("model", "n"),), {"x": 1}))),
     ]
     overlap = SeedOverlap({"x": (1, 2), "y": (2,)}, (2,))
-    title = unfair_title(found, overlap)
+    title = differences_title(found, overlap)
     assert title.startswith("Different settings: reward configuration, world's area, time limit")
     assert title.endswith("seeds. Some episodes were cut short.")
-    reward, area, time_limit, early, settings, seeds = unfair_sentences(found, overlap, {"a" * 16: RewardConfig()})
+    reward, area, time_limit, early, settings, seeds = differences_sentences(found, overlap, {"a" * 16: RewardConfig()})
     assert reward.startswith("Reward configuration: aaaaaaaa: ")
     assert "bbbbbbbb (y 1 episode)" in reward
     assert "64×64 (x 2 episodes), 32×32 (y 2 episodes)" in area
@@ -249,7 +249,7 @@ def test_differences_have_a_title_and_a_sentence_each():
     assert early.startswith("Cut short: y 1 episode.")
     assert len(settings) < 300 and "They are compared as one policy" in settings
     assert seeds.startswith("Seeds: x 2, y 1; 1 in common.")
-    assert unfair_title([], SeedOverlap({"x": (1,)}, (1,))) == ""
+    assert differences_title([], SeedOverlap({"x": (1,)}, (1,))) == ""
 
 
 def test_a_missing_correlation_is_explained():

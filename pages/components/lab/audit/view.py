@@ -67,7 +67,7 @@ def _show_configs(chosen: StoredFacts, limits: AuditThresholds) -> None:
         title = f"{name} ({safe_text(config_hash, 100)[:8]}), {count}: {audit_text(result)}"
         with st.expander(escape(title), expanded=len(played) == 1 and bool(result.n_alerts)):
             st.caption(escape(reward_text(config)))
-            show_alerts(result, _no_span, f"config-{config_hash}")
+            show_alerts(result, f"config-{config_hash}")
     if len(played) > _MAX_CONFIGS:
         st.caption(f"… and {number(len(played) - _MAX_CONFIGS)} older configurations. Choose fewer episodes.")
 
@@ -80,10 +80,6 @@ def _names_of_configs() -> dict[str, str]:
     for own in names.values():
         own[_MAX_NAMES:] = [plural(len(own) - _MAX_NAMES, "more name")] if len(own) > _MAX_NAMES else []
     return {config_hash: join(own) for config_hash, own in names.items()}
-
-
-def _no_span(span: Span, label: str, key: str) -> None:
-    """A configuration has no frames."""
 
 
 # ----------------------------------------------------------------------------------------------------- episodes
@@ -174,7 +170,7 @@ def _show_one(episode: EpisodeSummary, result: AuditResult, is_chosen: bool) -> 
         which = "Episode" if is_chosen else "First with an alert: episode"
         st.text(f"{which} {short_id(episode.id)}, {safe_text(episode.policy, 40)}, seed {episode.seed}: ")
         st.text(audit_text(result), width="stretch")
-    show_alerts(result, show_span, f"lab-{episode.id}")
+    show_alerts(result, f"lab-{episode.id}", show_span)
 
 
 def _more(count: int) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.statistics import Rows, setting_text, varying_settings
-from core.errors import InvalidInput, StoreError, did_you_mean
+from core.errors import InvalidInput, StoreError
 from core.plan import parse_seeds
 from core.store import EpisodeSummary
 from pages.components.lab.shared.lab_text import distinct, policy_names
 from pages.components.lab.shared.marks import policy_places
+from pages.components.links.filters import show_ignored, unknown_in_url
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import name_text, seeds_text, short_id
@@ -29,7 +30,6 @@ _MAX_NAME_LENGTH = 40
 _MAX_SETTING_LENGTH = 24
 _MAX_RUNS = 200
 _MAX_SEEDS = 1_000_000
-_MAX_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def filter_bar(episodes: Sequence[EpisodeSummary], stored_key: str) -> Chosen:
     names = policy_names(episodes)
     known = tuple(sorted(set(names)))
     runs = _run_labels(episodes)
-    _report_ignored(known, tuple(runs.values()))  # before the widgets, which remove such values from the URL
+    unknown_policies = unknown_in_url(POLICIES_KEY, known, what="policy")
+    show_ignored(unknown_policies + unknown_in_url(RUNS_KEY, tuple(runs.values()), what="run"))
     with st.container(border=True):
         left, middle, right = st.columns([1.4, 1, 1.6], vertical_alignment="bottom")
         policies = left.multiselect("Policies", known, key=POLICIES_KEY, bind="query-params", placeholder="All")
@@ -181,23 +182,3 @@ def _with_settings(
             labels[key] = distinct(one_line(" · ".join((policy, *values)), 2 * _MAX_NAME_LENGTH), labels.values())
         result.append(labels[key])
     return result
-
-
-def _report_ignored(policies: Sequence[str], runs: Sequence[str]) -> None:
-    ignored = [*_unknown(POLICIES_KEY, "policy", policies), *_unknown(RUNS_KEY, "run", runs)]
-    if ignored:
-        st.warning(escape(f"Ignored in the link: {'; '.join(ignored)}. All other filters apply."))
-
-
-def _unknown(key: str, what: str, accepted: Sequence[str]) -> list[str]:
-    return [
-        f'{what} "{one_line(given, _MAX_NAME_LENGTH)}" ({_accepted(given, accepted)})'
-        for given in st.query_params.get_all(key)
-        if given and given not in accepted
-    ]
-
-
-def _accepted(given: str, names: Sequence[str]) -> str:
-    hint = did_you_mean(given[:_MAX_NAME_LENGTH], names).removeprefix("; ")
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return f"{hint} accepted: {', '.join(names[:_MAX_LISTED])}{more}".strip()

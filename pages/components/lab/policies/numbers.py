@@ -62,7 +62,7 @@ def summaries(key: str, _sample: Sample, _policies: Mapping[str, Rows]) -> dict[
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def unfairness(
+def differences_and_seeds(
     key: str, _episodes: Sequence[EpisodeSummary], _policies: Sequence[str]
 ) -> tuple[tuple[Difference, ...], SeedOverlap]:
     return differences(_episodes, _policies), seed_overlap(_episodes, _policies)

@@ -26,7 +26,7 @@ from core.rewards import STRATEGIES
 from core.text import plural
 from core.types import RewardConfig
 from pages.components.text.escape import one_line
-from pages.components.text.format import name_text, number, short_id, signed
+from pages.components.text.format import listed, name_text, number, short_id, signed
 from pages.components.text.sentences import lambda_text
 
 INTERVALS_HELP = (
@@ -94,10 +94,10 @@ def without_decision_text(by_policy: Mapping[str, int]) -> str:
         return ""
     policies = [f"{number(n)} of {one_line(policy, _MAX_VALUE_LENGTH)}" for policy, n in by_policy.items()]
     total = plural(sum(by_policy.values()), "episode")
-    return f". {total} without decisions left out: {_listed(policies, _MAX_POLICIES)}"
+    return f". {total} without decisions left out: {listed(policies, _MAX_POLICIES)}"
 
 
-def unfair_title(found: Sequence[Difference], overlap: SeedOverlap) -> str:
+def differences_title(found: Sequence[Difference], overlap: SeedOverlap) -> str:
     """What differs, in a line; empty if nothing does."""
     aspects = list(dict.fromkeys(difference.aspect for difference in found if difference.aspect != ENDED_EARLY))
     if len(overlap.seeds) > 1 and not overlap.is_the_same:
@@ -108,13 +108,13 @@ def unfair_title(found: Sequence[Difference], overlap: SeedOverlap) -> str:
     return " ".join(sentences)
 
 
-def unfair_sentences(
+def differences_sentences(
     found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]
 ) -> tuple[str, ...]:
     """A sentence for each difference: which policies have which value, and what it means."""
     sentences = [_sentence(difference, configs) for difference in found]
     if len(overlap.seeds) > 1 and not overlap.is_the_same:
-        counts = _listed([f"{policy} {len(seeds):,}" for policy, seeds in overlap.seeds.items()], _MAX_POLICIES)
+        counts = listed([f"{policy} {len(seeds):,}" for policy, seeds in overlap.seeds.items()], _MAX_POLICIES)
         common = f"{len(overlap.common):,} in common" if overlap.common else "none in common"
         sentences.append(f"Seeds: {counts}; {common}. Other seeds are other worlds, some of them easier.")
     return tuple(sentences)
@@ -149,7 +149,7 @@ def _sentence(difference: Difference, configs: Mapping[str, RewardConfig]) -> st
             f"Cut short: {_policies(early)}. They failed, were stopped, or their worker process died; later unlocks "
             "are missing."
         )
-    values = _listed(
+    values = listed(
         [f"{_value(difference.aspect, value, configs)} ({_policies(by)})" for value, by in difference.values],
         _MAX_VALUES,
     )
@@ -185,9 +185,4 @@ def config_name(config_hash: str, configs: Mapping[str, RewardConfig]) -> str:
 
 
 def _policies(by: Mapping[str, int]) -> str:
-    return _listed([f"{policy} {plural(n, 'episode')}" for policy, n in by.items()], _MAX_POLICIES)
-
-
-def _listed(parts: Sequence[str], most: int) -> str:
-    more = f" and {len(parts) - most:,} more" if len(parts) > most else ""
-    return ", ".join(parts[:most]) + more
+    return listed([f"{policy} {plural(n, 'episode')}" for policy, n in by.items()], _MAX_POLICIES)

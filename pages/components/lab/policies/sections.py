@@ -12,9 +12,8 @@ import streamlit as st
 
 from core.analysis.rescore import StoredFacts
 from core.analysis.statistics import Estimate, Floats, PublishedRow, Rows, Sample, Summary, component_pay, unlock_curve
-from core.dataset import RADIUS, describe_seeds
+from core.dataset import RADIUS
 from core.env.rules import ACHIEVEMENTS
-from core.errors import CraftscopeError
 from core.store import EpisodeSummary, World
 from core.text import plural
 from core.types import Difficulty, RewardConfig
@@ -30,6 +29,7 @@ from pages.components.lab.policies.policies_text import (
     correlation_sentence,
     with_interval,
 )
+from pages.components.lab.policies.rating import offer_rating
 from pages.components.lab.policies.spread_charts import (
     MAX_POINTS,
     return_against_achievements,
@@ -37,11 +37,10 @@ from pages.components.lab.policies.spread_charts import (
     unlock_curves,
     unlock_quartiles,
 )
-from pages.components.lab.policies.tables import difficulty_csv, pay_csv, show_pay, success_csv
+from pages.components.lab.policies.tables import difficulty_csv, episodes_csv, pay_csv, show_pay, success_csv, times_csv
 from pages.components.lab.shared.marks import PolicyStyle
-from pages.components.shared.state import store
 from pages.components.text.escape import MAX_LINE_LENGTH, escape, one_line, safe_text
-from pages.components.text.format import name_text, short_id, signed
+from pages.components.text.format import listed, name_text, short_id, signed
 
 BY_KEY = "across_by"
 AMOUNT_KEY = "across_amount"
@@ -51,7 +50,7 @@ _BY = ("Policy", "Seed difficulty", "Both")
 _AMOUNTS = ("Mean of an episode", "Share of the total paid")
 _NOT_RATED = "not rated"
 _GROUPS = (*(difficulty.value for difficulty in Difficulty), _NOT_RATED)
-_RATED_AT_ONCE = 24
+_MAX_CONFIGS = 3
 _DIFFICULTY_HELP = (
     f"Difficulty depends on what is within {RADIUS} cells of the start: easy has 4 trees or more and no "
     "zombie or skeleton, medium 2 trees or more and at most 2 of them, hard at most 5 of them, custom everything else."
@@ -125,7 +124,7 @@ def show_rewards(data: Compared) -> None:
     if by == _BY[0]:
         _note_left_out(data)
     else:
-        _offer_rating(data, known)
+        offer_rating(data.episodes, known)
     st.caption("Shaped rewards as played, λ included. Shares are of the sum of all absolute amounts.")
     with st.expander("As a table"):
         show_pay(pays)
@@ -156,7 +155,7 @@ def show_difficulty(data: Compared) -> None:
                 f"{title} by the difficulty of the seed",
                 lambda: difficulty_csv(summaries),
             )
-    _offer_rating(data, known)
+    offer_rating(data.episodes, known)
     _note_left_out(data)
     st.caption(escape(f"{_DIFFICULTY_HELP} {INTERVALS_HELP}"))
 
@@ -189,7 +188,7 @@ def show_unlock_times(data: Compared) -> None:
             unlock_quartiles({policy: times[policy] for policy in data.drawn}, data.style),
             "unlock-times",
             "The step at which each achievement is first unlocked, for each policy",
-            lambda: _times_csv(data, table),
+            lambda: times_csv(data.chosen.policies, data.episodes, table[data.chosen.rows]),
         )
         st.caption(
             "Mark: median step of the first unlock; line: middle half; both over the episodes that reached it. Paler "
@@ -260,33 +259,6 @@ def _estimate(policy: str, estimate: Estimate, summary: Summary) -> tuple[Estima
     )
 
 
-def _offer_rating(data: Compared, known: Mapping[World, Difficulty]) -> None:
-    worlds = {numbers.world_of(episode) for episode in data.episodes}
-    missing = sorted(worlds - known.keys(), key=lambda world: world[:2])
-    if not missing:
-        return
-    n = min(len(missing), _RATED_AT_ONCE)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"Worlds without a difficulty rating: {len(missing):,}", width="content")
-        which = "it" if len(missing) == 1 else f"all {n}" if n == len(missing) else f"the first {n}"
-        clicked = st.button(f"Rate {which}", key="policies_rate", disabled=store().read_only)
-    if clicked:
-        _rate(missing[:n])
-        numbers.difficulties.clear()
-        st.rerun()
-
-
-def _rate(worlds: Sequence[World]) -> None:
-    bar = st.progress(0.0, "Rating worlds…")
-    for done, (seed, world_episode, env) in enumerate(worlds, start=1):
-        try:
-            list(describe_seeds(store(), [seed], world_episode=world_episode, env=env))
-        except CraftscopeError as error:
-            st.error(escape(f"Cannot rate seed {seed}: {error}"))
-            st.stop()
-        bar.progress(done / len(worlds), f"Rated {done} of {len(worlds)} worlds")
-
-
 def _groups(data: Compared, by: str, known: Mapping[World, Difficulty]) -> dict[str, Rows]:
     """Label of a bar -> its rows: by policy, by difficulty, or by both."""
     if by == _BY[0]:
@@ -306,9 +278,8 @@ def _groups(data: Compared, by: str, known: Mapping[World, Difficulty]) -> dict[
 def _warn_of_mixed_configs(data: Compared) -> None:
     hashes = list(dict.fromkeys(episode.config_hash for episode in data.episodes))
     if len(hashes) > 1:
-        names = ", ".join(config_name(name, data.configs) for name in hashes[:3])
-        more = f" and {len(hashes) - 3} more" if len(hashes) > 3 else ""
-        st.caption(escape(f"Mixed: rewards of {len(hashes)} configurations ({names}{more}), which cannot be compared."))
+        names = listed([config_name(name, data.configs) for name in hashes], _MAX_CONFIGS)
+        st.caption(escape(f"Mixed: rewards of {len(hashes)} configurations ({names}), which cannot be compared."))
 
 
 def _show_curves(data: Compared, table: Floats) -> None:
@@ -341,7 +312,7 @@ def _show(figure: go.Figure, name: str, alt: str, table: Callable[[], Table]) ->
 
 def _show_points(data: Compared, figure: go.Figure, name: str, alt: str) -> None:
     """Shows a chart whose points are episodes, and below it a link to the clicked one."""
-    download = Download(file_name("policies", name), lambda: _episodes_csv(data))
+    download = Download(file_name("policies", name), lambda: episodes_csv(data.chosen.policies, data.episodes))
     key = f"policies-{name}-{data.chosen.key}"
     with chart_with_downloads(key, download):
         event = st.plotly_chart(
@@ -379,27 +350,3 @@ def _note_left_out(data: Compared) -> None:
         st.caption(
             f"Showing the {MAX_POLICIES} policies with the most episodes; the table above has all {len(data.policies)}."
         )
-
-
-def _episodes_csv(data: Compared) -> Table:
-    heading = (
-        *("episode", "run", "who", "seed", "world", "reward_configuration"),
-        *("achievements", "shaped_return", "env_return", "steps", "ended"),
-    )
-    rows = (
-        (
-            *(e.id, e.run_id, who, e.seed, e.world_episode, e.config_hash),
-            *(e.n_achievements, e.shaped_return, e.env_return, e.n_steps, e.stop_reason or ""),
-        )
-        for who, e in zip(data.chosen.policies, data.episodes, strict=True)
-    )
-    return [heading, *rows]
-
-
-def _times_csv(data: Compared, table: Floats) -> Table:
-    heading = ("episode", "who", *(f"{name}_step" for name in ACHIEVEMENTS))
-    rows = (
-        (data.stored.episodes[row].id, who, *(None if np.isnan(step) else int(step) for step in table[row]))
-        for row, who in zip(data.chosen.rows, data.chosen.policies, strict=True)
-    )
-    return [heading, *rows]

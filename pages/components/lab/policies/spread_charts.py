@@ -29,11 +29,11 @@ _FAINTEST = 0.25
 _FEW_POINTS = 100
 
 
-def thinned(values: Floats, rows: Rows, most: int = MAX_POINTS) -> Rows:
-    """At most so many rows, evenly picked by their value, so that extremes and shape stay."""
-    if len(rows) <= most:
+def thinned(values: Floats, rows: Rows, max_points: int = MAX_POINTS) -> Rows:
+    """At most `max_points` rows, evenly picked by their value, so that extremes and shape stay."""
+    if len(rows) <= max_points:
         return rows
-    return rows[np.argsort(values[rows], kind="stable")][_evenly(len(rows), most)]
+    return rows[np.argsort(values[rows], kind="stable")][_evenly(len(rows), max_points)]
 
 
 def returns(
@@ -124,10 +124,10 @@ def return_against_achievements(
     sample: Sample, episodes: Sequence[EpisodeSummary], policies: Mapping[str, Rows], style: PolicyStyle
 ) -> go.Figure:
     """Each episode as a point."""
-    most = max(1, MAX_POINTS * 4 // max(len(policies), 1))
+    max_points = max(1, MAX_POINTS * 4 // max(len(policies), 1))
     traces: list[dict[str, Any]] = []
     for policy, rows in policies.items():
-        drawn = thinned(sample.shaped_returns, rows, most)
+        drawn = thinned(sample.shaped_returns, rows, max_points)
         heights = sample.n_unlocked[drawn] + _scattered(drawn, _APART)
         points = _points(sample.shaped_returns[drawn], heights, [episodes[at] for at in drawn], policy, style)
         traces.append(points | {"showlegend": True})
@@ -218,6 +218,6 @@ def _scattered(rows: Rows, over: float) -> Floats:
     return np.asarray(over * ((rows * _GOLDEN) % 1.0 - 0.5), np.float64)
 
 
-def _evenly(n: int, most: int) -> NDArray[np.int64]:
-    """At most so many of the places 0 to n - 1, the first and the last included."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+def _evenly(n: int, max_points: int) -> NDArray[np.int64]:
+    """At most `max_points` of the places 0 to n - 1, the first and the last included."""
+    return np.unique(np.linspace(0, n - 1, min(n, max_points)).round().astype(np.int64))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.statistics import ComponentPay, Difference, Estimate, PublishedRow, Summary
+from core.analysis.statistics import ComponentPay, Difference, Estimate, Floats, PublishedRow, Summary
 from core.env.rules import ACHIEVEMENTS
+from core.store import EpisodeSummary
 from pages.components.charts.download import Table
 from pages.components.lab.policies.charts import component_name
 from pages.components.lab.policies.policies_text import interval_text
@@ -220,6 +222,32 @@ def difficulty_csv(summaries: Mapping[str, Mapping[str, Summary]]) -> Table:
         )
         for group, of_group in summaries.items()
         for policy, its in of_group.items()
+    )
+    return [heading, *rows]
+
+
+def episodes_csv(policies: Sequence[str], episodes: Sequence[EpisodeSummary]) -> Table:
+    """policies: of each episode."""
+    heading = (
+        *("episode", "run", "who", "seed", "world", "reward_configuration"),
+        *("achievements", "shaped_return", "env_return", "steps", "ended"),
+    )
+    rows = (
+        (
+            *(e.id, e.run_id, who, e.seed, e.world_episode, e.config_hash),
+            *(e.n_achievements, e.shaped_return, e.env_return, e.n_steps, e.stop_reason or ""),
+        )
+        for who, e in zip(policies, episodes, strict=True)
+    )
+    return [heading, *rows]
+
+
+def times_csv(policies: Sequence[str], episodes: Sequence[EpisodeSummary], times: Floats) -> Table:
+    """policies: of each episode. times: float64 (episodes, achievements), NaN without an unlock."""
+    heading = ("episode", "who", *(f"{name}_step" for name in ACHIEVEMENTS))
+    rows = (
+        (episode.id, who, *(None if np.isnan(step) else int(step) for step in steps))
+        for episode, who, steps in zip(episodes, policies, times, strict=True)
     )
     return [heading, *rows]
 

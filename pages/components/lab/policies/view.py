@@ -19,9 +19,9 @@ from pages.components.lab.policies.filter import Chosen, clear_filters, filter_b
 from pages.components.lab.policies.policies_text import (
     INTERVALS_HELP,
     SCORE_HELP,
+    differences_sentences,
+    differences_title,
     summary_sentence,
-    unfair_sentences,
-    unfair_title,
     without_decision_text,
 )
 from pages.components.lab.policies.sections import (
@@ -73,10 +73,12 @@ def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
     summaries = dict(sorted(by_policy.items(), key=lambda entry: -entry[1].score.value))  # best first
     policies = {policy: rows[policy] for policy in summaries}
     configs = {episode.config_hash: episode.spec.reward for episode in stored.episodes}
-    found, overlap = numbers.unfairness(chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies)
+    found, overlap = numbers.differences_and_seeds(
+        chosen.key, [stored.episodes[row] for row in chosen.rows], chosen.policies
+    )
     compared = f"{plural(len(chosen.rows), 'episode')} by {plural(len(summaries), 'policy', 'policies')}"
     st.caption(escape(compared + without_decision_text(store().rewards.without_decision())))
-    _show_unfairness(found, overlap, configs)
+    _show_differences(found, overlap, configs)
     overview = st.container()
     with st.container(border=True):
         published = _published_picker()
@@ -93,13 +95,13 @@ def _show_chosen(stored: StoredFacts, key: str, chosen: Chosen) -> None:
         _SECTIONS[list(_SECTIONS)[at]](data)
 
 
-def _show_unfairness(found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]) -> None:
-    title = unfair_title(found, overlap)
+def _show_differences(found: Sequence[Difference], overlap: SeedOverlap, configs: Mapping[str, RewardConfig]) -> None:
+    title = differences_title(found, overlap)
     if not title:
         return
     st.warning(escape(title))
     with st.expander("What differs, and what it means"):
-        for sentence in unfair_sentences(found, overlap, configs):
+        for sentence in differences_sentences(found, overlap, configs):
             st.text(safe_text(sentence, MAX_LINE_LENGTH))
         if overlap.common and not overlap.is_the_same:
             st.button(

@@ -138,14 +138,14 @@ class PaidEpisode:
         return PaidEpisode(self.title, before, after)
 
 
-def largest_parts(episodes: Sequence[PaidEpisode], most: int = _MAX_PARTS) -> list[Component]:
+def largest_parts(episodes: Sequence[PaidEpisode], max_parts: int = _MAX_PARTS) -> list[Component]:
     """The components that pay most, before or after, in any of the episodes."""
     sizes: dict[Component, float] = {}
     for episode in episodes:
         for parts in (episode.before, episode.after):
             for key, total in parts.items():
                 sizes[key] = max(sizes.get(key, 0.0), abs(total.value))
-    return sorted(sizes, key=lambda key: -sizes[key])[:most]
+    return sorted(sizes, key=lambda key: -sizes[key])[:max_parts]
 
 
 def part_label(key: Component) -> str:

@@ -31,7 +31,7 @@ from pages.components.rewards.start import (
 )
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
-from pages.components.text.format import number
+from pages.components.text.format import listed, number
 
 _LAST_VALID: Final = "last_valid"
 _FLASH: Final = "flash"
@@ -116,16 +116,15 @@ def _show_state(edited: Edited) -> None:
         return
     changed = differences(filled_from(LAB), edited.config)
     if changed:
-        st.caption(f"**Changed:** {_listed(changed)}.")
+        st.caption(f"**Changed:** {_shortened(changed)}.")
     elif own := differences(checked(DEFAULT), edited.config):
-        st.caption(f"**Differs from the defaults:** {_listed(own)}.")
+        st.caption(f"**Differs from the defaults:** {_shortened(own)}.")
     else:
         st.caption("These are the defaults. Edits are re-scored at once.")
 
 
-def _listed(lines: Sequence[str]) -> str:
-    listed = "; ".join(escape(one_line(line, 90)) for line in lines[:_MAX_LISTED])
-    return f"{listed}; and {number(len(lines) - _MAX_LISTED)} more" if len(lines) > _MAX_LISTED else listed
+def _shortened(lines: Sequence[str]) -> str:
+    return listed([escape(one_line(line, 90)) for line in lines], _MAX_LISTED, "; ")
 
 
 def _undo() -> None:

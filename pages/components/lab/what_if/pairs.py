@@ -19,7 +19,7 @@ from pages.components.lab.what_if.why import show_why
 from pages.components.text.format import amount, number
 
 SWAPPED: Final = "swapped"
-AGAINST: Final = "against"
+CONTRARY: Final = "contrary"
 
 _SHOWN: Final = "lab_pairs_shown"
 _PICKED: Final = "lab_pairs_picked"
@@ -36,7 +36,7 @@ _COLUMNS = {
     "second": st.column_config.TextColumn("Ahead now", width=_NAME_PX),
     "second_returns": st.column_config.TextColumn("Its return", width=_RETURNS_PX),
 }
-_AGAINST_COLUMNS = _COLUMNS | {
+_CONTRARY_COLUMNS = _COLUMNS | {
     "first": st.column_config.TextColumn("More achievements", width=_NAME_PX + 14, help="And how many"),
     "second": st.column_config.TextColumn("Higher return", width=_NAME_PX + 14, help="And how many achievements"),
 }
@@ -52,10 +52,10 @@ def show_pairs(result: Rescored) -> None:
         st.page_link("pages/launch.py", label="Launch several policies or episodes on one seed →")
         offer_example("pairs")
         return
-    against = result.against_achievements
-    counts = {SWAPPED: comparison.swaps.n_swaps, AGAINST: against.n_swaps}
+    contrary = result.against_achievements
+    counts = {SWAPPED: comparison.swaps.n_swaps, CONTRARY: contrary.n_swaps}
     shown = _list_picker(counts)
-    pairs = comparison.swaps.pairs if shown == SWAPPED else against.pairs
+    pairs = comparison.swaps.pairs if shown == SWAPPED else contrary.pairs
     pair = _pair_to_show(result, pairs[:_MAX_ROWS])
     if pairs:
         _table(result, pairs, shown, counts[shown], pair)
@@ -71,17 +71,17 @@ def show_pairs(result: Rescored) -> None:
 
 def _list_picker(counts: dict[str, int]) -> str:
     """Returns which list to show: the picked one, else one that is not empty."""
-    default = SWAPPED if counts[SWAPPED] or not counts[AGAINST] else AGAINST
+    default = SWAPPED if counts[SWAPPED] or not counts[CONTRARY] else CONTRARY
     wanted: str = st.session_state.get(_PICKED) or default
     if st.session_state.get(_SHOWN) != wanted:  # Streamlit drops the value of a widget that was not drawn
         st.session_state[_SHOWN] = wanted
     labels = {
         SWAPPED: f"Swap their order ({number(counts[SWAPPED])})",
-        AGAINST: f"Fewer achievements, higher return ({number(counts[AGAINST])})",
+        CONTRARY: f"Fewer achievements, higher return ({number(counts[CONTRARY])})",
     }
     chosen = st.segmented_control(
         "Pairs in the same world",
-        (SWAPPED, AGAINST),
+        (SWAPPED, CONTRARY),
         format_func=lambda which: labels[which],
         key=_SHOWN,
         required=True,
@@ -106,7 +106,7 @@ def _table(
 
     show_table(
         _rows(result, rows, shown),
-        _COLUMNS if shown == SWAPPED else _AGAINST_COLUMNS,
+        _COLUMNS if shown == SWAPPED else _CONTRARY_COLUMNS,
         rows_in_sight=_ROWS_IN_SIGHT,
         key=f"lab_pairs:{shown}:{result.token}",
         marked=next((at for at, pair in enumerate(rows) if {pair.ahead, pair.behind} == set(marked or ())), None),
@@ -120,7 +120,7 @@ def _rows(result: Rescored, pairs: Sequence[SwappedPair], shown: str) -> pd.Data
     episodes, before, after = result.episodes, result.before.returns, result.after.returns
 
     def label(at: int) -> str:
-        count = f" · {episodes[at].n_achievements}" if shown == AGAINST else ""
+        count = f" · {episodes[at].n_achievements}" if shown == CONTRARY else ""
         return f"{episode_name(episodes[at])}{count}"
 
     return pd.DataFrame(

@@ -92,9 +92,9 @@ class Rescored:
         """The index in `episodes`; None if it is not in scope."""
         return next((at for at, episode in enumerate(self.episodes) if episode.id == episode_id), None)
 
-    def responsible(self, at: int, most: int) -> tuple[int, ...]:
+    def responsible(self, at: int, max_decisions: int) -> tuple[int, ...]:
         """The decisions of an episode whose rewards change most."""
-        return responsible(self.stored.columns, at, self.before, self.after, most)
+        return responsible(self.stored.columns, at, self.before, self.after, max_decisions)
 
     def n_changed(self, at: int) -> int:
         """How many decisions of the episode change their reward."""

@@ -38,7 +38,7 @@ from pages.components.rewards.form import DEFAULT
 from pages.components.rewards.reward_text import differences
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
-from pages.components.text.format import number, signed
+from pages.components.text.format import listed, number, signed
 
 PAIRS, EPISODES, ADVANTAGES = "Pairs", "Episodes", "Advantages"
 
@@ -213,10 +213,8 @@ def _show_warnings(result: Rescored, edited: Edited, compared_with: RewardConfig
             st.badge("Different settings", color="orange")
             st.caption(escape(_settings_text(result, compared_with is None)), width="stretch")
     if compared_with is not None:
-        listed = differences(compared_with, result.config)
-        first = "; ".join(listed[:_DIFFERENCES_IN_A_LINE])
-        more = f"; and {len(listed) - _DIFFERENCES_IN_A_LINE} more" if len(listed) > _DIFFERENCES_IN_A_LINE else ""
-        st.caption(escape(f"The two differ in: {first}{more}" if listed else "Both pay the same."))
+        found = listed(differences(compared_with, result.config), _DIFFERENCES_IN_A_LINE, "; ")
+        st.caption(escape(f"The two differ in: {found}" if found else "Both pay the same."))
 
 
 def _settings_text(result: Rescored, compares_with_play: bool) -> str:

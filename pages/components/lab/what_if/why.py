@@ -72,7 +72,7 @@ def _offer_weights(result: Rescored, paid: Sequence[PaidEpisode]) -> None:
     """Shows number fields for the weights of the components that pay most."""
     keys = [
         (kind, name)
-        for kind, name in largest_parts(paid, most=20)
+        for kind, name in largest_parts(paid, max_parts=20)
         if can_set_weight(result.config.strategy, kind, name)
     ][:_MAX_WEIGHTS]
     if not keys:
@@ -153,7 +153,7 @@ def _table(result: Rescored, places: Sequence[int], paid: Sequence[PaidEpisode])
     rows: list[tuple[str | float | int, ...]] = [heading]
     for at, parts in zip(places, paid, strict=True):
         episode = result.episodes[at]
-        for key in largest_parts([parts], most=10_000):
+        for key in largest_parts([parts], max_parts=10_000):
             before, after = parts.before.get(key), parts.after.get(key)
             counted = max(total.decisions for total in (before, after) if total)
             rows.append(
