@@ -1,4 +1,4 @@
-"""Totals over the model calls of an episode, and the messages of their requests."""
+"""What a model's calls show (`types.ModelCall`): totals over an episode, and the messages of the requests."""
 
 from __future__ import annotations
 

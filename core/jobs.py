@@ -1,8 +1,9 @@
-"""Launches, follows and stops episodes in worker processes (`python -m core.worker`).
+"""Launches and follows episodes in worker processes (`python -m core.worker`).
 
 All state is in the database: a launch writes its episodes as queued, workers claim them one at a time until none is
-left, and stopping is a flag that workers check between steps. A worker has its own session, so it survives the process
-that started it, and needs no dashboard. `core.slots` limits the number of workers per data folder.
+left, and stopping is a flag (`store.queue.request_stop`) that workers check between steps. A worker has its own
+session, so it survives the process that started it, and needs no dashboard. `core.slots` limits the number of workers
+per data folder.
 
 A dead worker is noticed when its slot is free although the slot's record names an episode (at once, on the same
 machine), or when its heartbeat is older than 15 s (anywhere). Open dashboards and workers check this regularly
@@ -25,7 +26,7 @@ from core.slots import (
     SlotRecord,
     SlotState,
     free_slots,
-    is_resting,
+    is_paused,
     known_slot_paths,
     read_record,
     slot_paths,
@@ -50,14 +51,6 @@ def launch(store: TraceStore, settings: Settings, run: Run) -> str:
     return run.id
 
 
-def stop(store: TraceStore, *, episode_id: str | None = None, run_id: str | None = None) -> int:
-    """Stop an episode or a run: queued episodes are aborted now, running ones after their current step.
-
-    Returns how many episodes this affects.
-    """
-    return store.queue.request_stop(episode_id=episode_id, run_id=run_id)
-
-
 def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...]:
     """Interrupt the episodes of dead workers. Returns their ids.
 
@@ -66,41 +59,41 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
     """
     if store.read_only:
         return ()
-    gone = _interrupt_dead_workers(store, settings) if settings is not None else []
-    gone += store.queue.interrupt_stale(older_than_s=STALE_S)
+    interrupted = _interrupt_dead_workers(store, settings) if settings is not None else []
+    interrupted += store.queue.interrupt_stale(older_than_s=STALE_S)
     if settings is not None:
-        _fill_slots(store, settings, gone)
-    return tuple(gone)
+        interrupted += _fill_slots(store, settings)[1]
+    return tuple(interrupted)
 
 
 def ensure_workers(store: TraceStore, settings: Settings) -> int:
     """Start a worker for each queued episode while slots are free. Returns how many were started. Raises JobError."""
-    return _fill_slots(store, settings, [])
+    return _fill_slots(store, settings)[0]
 
 
-def _fill_slots(store: TraceStore, settings: Settings, gone: list[str]) -> int:
-    """Like `ensure_workers`; adds to `gone` the orphaned episodes found in the slots that it takes."""
+def _fill_slots(store: TraceStore, settings: Settings) -> tuple[int, list[str]]:
+    """Starts workers. Returns how many, and the ids of the orphaned episodes in the slots that it took."""
     needed = _queued(store, settings.max_workers) - _starting(settings)
+    started, interrupted_ids = 0, list[str]()
     if needed <= 0:
-        return 0
-    started = 0
+        return started, interrupted_ids
     for slot in free_slots(settings):
         with slot:
-            gone.extend(interrupt_orphaned(store, slot))
-            if not is_resting(slot.read()):
+            interrupted_ids += interrupt_orphaned(store, slot)
+            if not is_paused(slot.read()):
                 _start_worker(settings, slot)
                 started += 1
         if started == needed:
             break
-    return started
+    return started, interrupted_ids
 
 
-def troubles(settings: Settings) -> tuple[str, ...]:
+def worker_problems(settings: Settings) -> tuple[str, ...]:
     """Messages about slots whose last worker failed, for pages that wait for a worker."""
-    return tuple(filter(None, (_trouble(settings, path) for path in slot_paths(settings))))
+    return tuple(filter(None, (_problem(settings, path) for path in slot_paths(settings))))
 
 
-def _trouble(settings: Settings, path: Path) -> str:
+def _problem(settings: Settings, path: Path) -> str:
     record = read_record(path)
     if record.state is SlotState.FAILED:
         return f"A worker ({record.worker}) failed: {record.detail} See its log: {_log_path(settings, path)}."
@@ -121,7 +114,7 @@ def _queued(store: TraceStore, limit: int) -> int:
 def _starting(settings: Settings) -> int:
     """The number of workers that have not claimed an episode yet."""
     records = [read_record(path) for path in slot_paths(settings)]
-    return sum(record.state is SlotState.STARTING and is_resting(record) for record in records)
+    return sum(record.state is SlotState.STARTING and is_paused(record) for record in records)
 
 
 def _interrupt_dead_workers(store: TraceStore, settings: Settings) -> list[str]:

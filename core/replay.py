@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from core.env import CrafterEnv
-from core.env.rules import ACTIONS, ENGINE_VERSION
+from core.env.rules import ACTION_INDEX, ENGINE_VERSION
 from core.types import Episode, EpisodeSpec, StateRecord
-
-_ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def resimulate(spec: EpisodeSpec, actions: Iterable[str]) -> Iterator[StateRecor
     env.reset(seed=spec.seed, options={"episode": spec.world_episode})
     yield env.state()
     for action in actions:
-        env.step(_ACTION_INDEX[action])
+        env.step(ACTION_INDEX[action])
         yield env.state()
 
 

@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 from core.env import CrafterEnv
 from core.env.observation import observation_text
-from core.env.rules import ACTIONS
+from core.env.rules import ACTION_INDEX
 from core.errors import CraftscopeError, PolicyError, RolloutError
 from core.policies import (
     HISTORY_LENGTH,
@@ -64,7 +64,6 @@ _NO_FAILURES = {
     STOPPED: StopReason.ABORTED,
     OUT_OF_BUDGET: StopReason.BUDGET,
 }
-_ACTION_INDEX = {name: index for index, name in enumerate(ACTIONS)}
 
 
 class Recorder(Protocol):
@@ -86,7 +85,11 @@ class NoRecorder(Recorder):
 
 @dataclass
 class Usage:
-    """How much of its limits a rollout has used; shared by its worlds."""
+    """How much of its limits a rollout has used; shared by its worlds.
+
+    Before a decision the counted limits are checked, then time and budget; before a decision's first action the ops;
+    before each action the steps and the time.
+    """
 
     limits: Limits
     clock: Clock
@@ -99,37 +102,30 @@ class Usage:
     def __post_init__(self) -> None:
         self.started_s = self.clock()
 
-    def reached(self) -> StopReason | None:
-        """The limit that allows no further step, if any."""
-        if self.steps >= self.limits.max_steps:
-            return StopReason.MAX_STEPS
-        if self.time_left_s() <= 0:
-            return StopReason.MAX_SECONDS
-        return None
-
     def time_left_s(self) -> float:
         """Seconds until `max_time_s`; 0 or less after it."""
         return self.started_s + self.limits.max_time_s - self.clock()
 
-    def counted_out(self) -> StopReason | None:
-        """The counted limit that allows no further decision, if any."""
+    def counted_limit_reached(self) -> StopReason | None:
+        """Known as soon as a decision is executed, so that its reward knows whether it was the last one."""
         if self.decisions >= self.limits.max_decisions:
             return StopReason.MAX_DECISIONS
         if self.steps >= self.limits.max_steps:
             return StopReason.MAX_STEPS
-        return self._ops_reached()
+        return self.ops_limit_reached()
 
-    def reached_before_decision(self) -> StopReason | None:
-        """The limit that allows no further decision, if any."""
-        if counted := self.counted_out():
-            return counted
-        return StopReason.BUDGET if self.budget_spent(Spent()) else self.reached()
+    def budget_or_time_reached(self) -> StopReason | None:
+        if self.budget_spent(Spent()):
+            return StopReason.BUDGET
+        return StopReason.MAX_SECONDS if self.time_left_s() <= 0 else None
 
-    def reached_before_env(self) -> StopReason | None:
-        """The limit that allows no execution of this decision's actions, if any."""
-        return self._ops_reached() or self.reached()
+    def step_limit_reached(self) -> StopReason | None:
+        """The limit that allows no further step: steps or time."""
+        if self.steps >= self.limits.max_steps:
+            return StopReason.MAX_STEPS
+        return StopReason.MAX_SECONDS if self.time_left_s() <= 0 else None
 
-    def _ops_reached(self) -> StopReason | None:
+    def ops_limit_reached(self) -> StopReason | None:
         if self.limits.ops_given is not None and self.ops >= self.limits.ops_given:
             return StopReason.OPS_DONE
         return StopReason.MAX_OPS if self.ops >= self.limits.max_ops else None
@@ -192,7 +188,6 @@ def run_rollout(
     run_id: str,
     recorder_for: Callable[[QueuedEpisode], Recorder],
     should_stop: ShouldStop = lambda: False,
-    clock: Clock = time.monotonic,
     on_error: OnError = "record",
     budget_spent: BudgetSpent = lambda spent: False,
 ) -> tuple[Episode, ...]:
@@ -202,7 +197,7 @@ def run_rollout(
     budget_spent: called before each decision and each further model call with what is spent but not recorded yet; if
     true, the episode ends with `BUDGET`.
     """
-    usage = Usage(spec.limits, clock, budget_spent)
+    usage = Usage(spec.limits, time.monotonic, budget_spent)
     env = CrafterEnv.from_config(spec.env, observe=False)
     episodes: list[Episode] = []
     queued = QueuedEpisode(episode_id, spec)
@@ -220,7 +215,7 @@ def run_rollout(
                 policy,
                 shaper,
                 recorder,
-                clock,
+                usage.clock,
                 should_stop,
                 episode_id=queued.id,
                 run_id=run_id,
@@ -229,7 +224,9 @@ def run_rollout(
             )
         episodes.append(episode)
         world_over = episode.stop_reason in (StopReason.TERMINATED, StopReason.TRUNCATED)
-        if spec.on_done is not OnDone.RESET or not world_over or usage.reached_before_decision():
+        if spec.on_done is not OnDone.RESET or not world_over:
+            return tuple(episodes)
+        if usage.counted_limit_reached() or usage.budget_or_time_reached():
             return tuple(episodes)
         queued = _next_world(queued)
 
@@ -303,11 +300,11 @@ class _Loop:
         if self._last is not None and self._last.truncated:
             raise _Stop(StopReason.TRUNCATED)
         # Counted limits first: the decision that reached one was scored as the last one.
-        if reason := self.usage.counted_out():
+        if reason := self.usage.counted_limit_reached():
             raise _Stop(reason)
         if self.should_stop():
             raise _Stop(StopReason.ABORTED)
-        if reason := self.usage.reached_before_decision():
+        if reason := self.usage.budget_or_time_reached():
             raise _Stop(reason)
 
     def play_decision(self) -> None:
@@ -365,9 +362,9 @@ class _Loop:
         if not self._step_index:  # an error, whatever limit was reached
             return False
         if stop is not None:
-            return stop.reason.is_foreseen
+            return stop.reason.is_known_at_scoring
         world_over = self._last is not None and (self._last.terminated or self._last.truncated)
-        return world_over or self.usage.counted_out() is not None
+        return world_over or self.usage.counted_limit_reached() is not None
 
     def outcome(self, stop: _Stop) -> Outcome:
         """A limit that is reached before the first step is an error."""
@@ -398,11 +395,11 @@ class _Loop:
 
     def _act(self, reply: PolicyReply, steps: list[Step], spans: list[tuple[float, float]]) -> _Stop | None:
         """Execute the actions one by one, appending to `steps` and `spans`. Returns the reason to stop, if any."""
-        if reason := self.usage.reached_before_env():
+        if reason := self.usage.ops_limit_reached():
             return _Stop(reason)
         self.usage.ops += 1
         for action in reply.actions:
-            if reason := self.usage.reached():
+            if reason := self.usage.step_limit_reached():
                 return _Stop(reason)
             if steps and self.should_stop():
                 return _Stop(StopReason.ABORTED)
@@ -419,7 +416,7 @@ class _Loop:
         return None
 
     def _step(self, action: str) -> Step:
-        _, reward, terminated, truncated, _ = self.env.step(_ACTION_INDEX[action])
+        _, reward, terminated, truncated, _ = self.env.step(ACTION_INDEX[action])
         step = Step(self._step_index, action, float(reward), terminated, truncated, self.env.state())
         self._step_index += 1
         self.usage.steps += 1

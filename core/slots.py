@@ -27,7 +27,7 @@ from core.settings import Settings
 
 RECORD_BYTES = 2048
 DETAIL_CHARACTERS = 300
-REST_S = 5.0  # pause after a worker failed, so that a full disk does not restart workers in a tight loop
+RESTART_PAUSE_S = 5.0  # pause after a worker failed, so that a full disk does not restart workers in a tight loop
 
 
 class SlotState(StrEnum):
@@ -137,10 +137,10 @@ def read_record(path: Path) -> SlotRecord:
         return SlotRecord()
 
 
-def is_resting(record: SlotRecord) -> bool:
-    """True if the slot's last worker failed or died at start less than `REST_S` ago."""
-    broke = record.state in (SlotState.FAILED, SlotState.STARTING)
-    return broke and 0 <= time.time() - record.at < REST_S
+def is_paused(record: SlotRecord) -> bool:
+    """True if the slot's last worker failed or died at start less than `RESTART_PAUSE_S` ago."""
+    has_failed = record.state in (SlotState.FAILED, SlotState.STARTING)
+    return has_failed and 0 <= time.time() - record.at < RESTART_PAUSE_S
 
 
 def worker_name(process_id: int) -> str:

@@ -18,8 +18,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core import data
 
+Floats = NDArray[np.float64]
 Number = TypeVar("Number", int, float)
 
 # ---------------------------------------------------------------------------------------------- how it ended
@@ -67,9 +71,9 @@ class StopReason(StrEnum):
         return EpisodeStatus.COMPLETED
 
     @property
-    def is_foreseen(self) -> bool:
+    def is_known_at_scoring(self) -> bool:
         """Whether the last decision was known to be the last when it was scored: world over, or a counted limit."""
-        return self in _FORESEEN
+        return self in _KNOWN_AT_SCORING
 
 
 _FAILURES = (
@@ -79,7 +83,7 @@ _FAILURES = (
     StopReason.ENV_ERROR,
     StopReason.REWARD_ERROR,
 )
-_FORESEEN = (
+_KNOWN_AT_SCORING = (
     StopReason.TERMINATED,
     StopReason.TRUNCATED,
     StopReason.MAX_STEPS,
@@ -347,7 +351,7 @@ class Scene:
 
     @property
     def daylight(self) -> float:
-        """0 (darkest) to 1 (brightest), as Crafter computes it from the step."""
+        """0 (darkest) to 1 (brightest), by Crafter's formula; `env.simulation.daylight_at` is exact to the last bit."""
         progress = (self.step / 300) % 1 + 0.3
         return 1 - abs(math.cos(math.pi * progress)) ** 3
 

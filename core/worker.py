@@ -64,13 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _log.info("All %d worker slots of %s are taken; nothing to do.", settings.max_workers, settings.data_dir)
         return 0
     with slot:
-        code = _run_worker(settings, slot, shutdown_requested)
+        code = _run_process(settings, slot, shutdown_requested)
     if code == 0 and not shutdown_requested.is_set():
         _recheck_queue(settings)
     return code
 
 
-def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event) -> int:
+def play_queued_episodes(
+    store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event
+) -> int:
     """Play until the queue is empty or a shutdown is requested. Returns how many were played."""
     name = worker_name(os.getpid())
     played = 0
@@ -80,7 +82,7 @@ def work(store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested
         if claimed is None:
             break
         run_id, episode = claimed
-        _play(RolloutInProgress(store, slot, heartbeat, shutdown_requested, run_id), episode)
+        _play_episode(RolloutInProgress(store, slot, heartbeat, shutdown_requested, run_id), episode)
         heartbeat.episode_id = ""
         slot.write(SlotRecord(SlotState.WORKING, name, time.time()))
         played += 1
@@ -156,7 +158,7 @@ class RolloutInProgress:
         self._heartbeat.episode_id = episode.id
         self._slot.write(replace(self._slot.read(), episode_id=episode.id))
         self._recorder = self.store.recorder(episode.id)
-        return self
+        return self  # not `_recorder`: `finish` may turn a stop into an interruption
 
     def should_stop(self) -> bool:
         """True after a user's stop or a signal; reads the database every 0.25 s at most."""
@@ -186,7 +188,7 @@ class RolloutInProgress:
         self._recorder.finish(outcome)
 
 
-def _play(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
+def _play_episode(rollout: RolloutInProgress, episode: QueuedEpisode) -> None:
     """Play a claimed episode and the worlds after it.
 
     Raises StoreUnavailable and StoreCorrupt: nothing can be recorded. Any other error interrupts only this episode.
@@ -235,24 +237,24 @@ def _interrupt(store: TraceStore, episode_id: str, error: Exception) -> None:
         _log.info("%s", gone)
 
 
-def _run_worker(settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
+def _run_process(settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
     began = False
     try:
         with closing(TraceStore.from_settings(settings)) as store:
             began = True
             interrupt_orphaned(store, slot)
             sweep(store)
-            return _work_in(store, settings, slot, shutdown_requested)
+            return _run_with_store(store, settings, slot, shutdown_requested)
     except Exception as error:  # noqa: BLE001  process boundary
         _log_error("The worker ends:", error)
         _leave_reason(slot, f"{error}")
         return 1 if began or not isinstance(error, CraftscopeError) else 2
 
 
-def _work_in(store: TraceStore, settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
+def _run_with_store(store: TraceStore, settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
     try:
         with Heartbeat(settings) as heartbeat:
-            played = work(store, slot, heartbeat, shutdown_requested)
+            played = play_queued_episodes(store, slot, heartbeat, shutdown_requested)
     except StoreError as error:
         _log_error("The worker ends because recording failed:", error)
         _leave_reason(slot, f"Recording failed: {error}")

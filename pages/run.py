@@ -249,7 +249,7 @@ def _sweep(active: bool) -> None:
     except JobError as error:
         st.warning(escape(str(error)))
     if active:
-        for sentence in jobs.troubles(settings()):
+        for sentence in jobs.worker_problems(settings()):
             st.warning(escape(sentence))
 
 
@@ -282,7 +282,7 @@ def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[Epi
 
 def _stop_all(run_id: str) -> None:
     try:
-        stopping = jobs.stop(store(), run_id=run_id)
+        stopping = store().queue.request_stop(run_id=run_id)
     except StoreError as error:
         flash(str(error))
         return

@@ -33,7 +33,7 @@ ALLOWED = {
     "store": {"env.rules", "facts", "scenes", "settings"},
     "export": {"env.rules", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
-    "jobs": {"store", "settings", "slots", "worker"},
+    "jobs": {"store", "settings", "slots"},
     "worker": {"policies", "rollout", "store", "settings", "slots", "jobs"},
 }
 OPEN = {"types", "errors", "text", "data", "params"}

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import ROUNDING, Floats
+from core.analysis.tolerance import ROUNDING
 from core.env.rules import ACHIEVEMENTS, ITEMS
-from core.types import RewardBreakdown, RewardComponent
+from core.types import Floats, RewardBreakdown, RewardComponent
 
 _KINDS: Final = ("indicator", "achievement", "inventory", "achievement_count", "environment", "potential")
 _NAMES: Final = {name: at for at, name in enumerate((*ACHIEVEMENTS, *ITEMS))}
@@ -79,11 +79,6 @@ class Ledger:
     def earning(self) -> NDArray[np.int64]:
         """The decisions in which any component is not 0."""
         return np.flatnonzero(np.any(self.values != 0, axis=1)).astype(np.int64)
-
-    @cached_property
-    def by_column(self) -> Floats:
-        """The total of each component, times lambda: float64 (k,)."""
-        return self.paid.sum(axis=0)
 
     def first_mismatch(self, logged: Sequence[float] | Floats) -> Mismatch | None:
         """The first decision whose logged reward, of (n,), is not lambda times the sum of its components; or None."""

@@ -26,12 +26,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import Floats
 from core.env.rules import MAKE, PLACE, SEMANTIC_IDS
 from core.errors import InvalidInput
 from core.facts import INVENTORY, UNLOCK
 from core.facts.columns import FactColumns
 from core.scenes import PackedScenes
+from core.types import Floats
 
 NAME: Final = "next_resource"
 LABEL: Final = "Distance to the next resource"

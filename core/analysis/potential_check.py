@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis import next_resource
-from core.analysis.numbers import ROUNDING, Floats
+from core.analysis.tolerance import ROUNDING
 from core.facts.columns import FactColumns
 from core.rewards.potentials import POTENTIALS
 from core.scenes import PackedScenes
+from core.types import Floats
 
 
 class Reading(StrEnum):

@@ -12,11 +12,10 @@ import numpy as np
 
 from core.env.objects import Cow, Skeleton, Zombie
 from core.env.player import Player
-from core.env.rules import SEMANTIC_IDS
+from core.env.rules import SEMANTIC_IDS, max_zombies
 from core.env.state import COW, SKELETON, ZOMBIE
 from core.env.world import Chunk, World
 
-INTERVAL = 10  # steps
 _GRASS, _PATH = SEMANTIC_IDS["grass"], SEMANTIC_IDS["path"]
 
 
@@ -24,14 +23,14 @@ def balance(world: World, player: Player) -> None:
     """Spawn and despawn creatures."""
     sample, light = world.random.sample, world.daylight
     # Upstream truncates its targets to whole numbers; those that do not depend on the chunk are computed once.
-    max_zombies, max_cows = int(3.5 - 3 * light), int(1.5 + light)
+    zombie_limit, max_cows = max_zombies(light), int(1.5 + light)
     for chunk in list(world.chunks):
         grass, path, counts = chunk.grass, chunk.path, chunk.counts
         zombies = counts[ZOMBIE]
-        if zombies < (0 if grass < 50 else max_zombies):
+        if zombies < (0 if grass < 50 else zombie_limit):
             if sample() < 0.3 and (place := _spawn_cell(world, player, chunk, _GRASS, grass, 6)):
                 world.add(Zombie(world, *place, player))
-        elif zombies > max_zombies and sample() < 0.4:
+        elif zombies > zombie_limit and sample() < 0.4:
             _despawn(world, player, chunk, ZOMBIE, 0)
         skeletons = counts[SKELETON]
         if skeletons < (0 if path < 6 else 1):

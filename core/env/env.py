@@ -228,7 +228,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
     def _info(self, reward: float) -> dict[str, Any]:
         player = self._simulation.player
         return {
-            "inventory": player.carried().copy(),
+            "inventory": player.inventory_now().copy(),
             "achievements": player.achievements.copy(),
             "discount": 1 - float(self._simulation.is_dead),
             "semantic": self._simulation.world.semantics(),

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from opensimplex.constants import SQUISH_CONSTANT3
 
-Floats = NDArray[np.float64]
+from core.types import Floats
+
 Ints = NDArray[np.intp]
 Vertex = tuple[int, int, int]
 

@@ -21,7 +21,8 @@ import numpy as np
 import opensimplex
 from opensimplex.constants import GRADIENTS3, NORM_CONSTANT3, SQUISH_CONSTANT3, STRETCH_CONSTANT3
 
-from core.env.honeycomb import LOWER, MIDDLE, SQUISH, UPPER, Floats, Ints, Region
+from core.env.honeycomb import LOWER, MIDDLE, SQUISH, UPPER, Ints, Region
+from core.types import Floats
 
 _T = TypeVar("_T")
 

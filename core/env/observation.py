@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.rules import ACHIEVEMENTS, DIRECTIONS, MAX_ITEM, SEMANTIC_IDS, SEMANTIC_NAMES, VITALS
+from core.env.rules import ACHIEVEMENTS, DIRECTION_NAMES, MAX_ITEM, SEMANTIC_IDS, SEMANTIC_NAMES, VITALS
 from core.env.scene import local_cells
 
 # What `nearest` looks for, in the order in which the text names it.
@@ -30,8 +30,6 @@ NEAREST_KINDS: tuple[str, ...] = (
     "arrow",
     "plant",
 )
-
-_DIRECTION_NAMES = {offset: name for name, offset in DIRECTIONS.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +120,7 @@ def _where(observation: Observation) -> str:
     x, y = observation.position
     faced = "the edge of the world" if observation.faced == SEMANTIC_NAMES[0] else observation.faced
     state = "asleep" if observation.sleeping else "awake"
-    return f"You are {state} at x={x}, y={y}, facing {_DIRECTION_NAMES[observation.facing]}; in front of you: {faced}."
+    return f"You are {state} at x={x}, y={y}, facing {DIRECTION_NAMES[observation.facing]}; in front of you: {faced}."
 
 
 def _grid_lines(local: tuple[tuple[str, ...], ...]) -> list[str]:

@@ -49,7 +49,7 @@ _MAKE = {
 class Player(Thing):
     """The character.
 
-    inventory, achievements: item or achievement -> count. `inventory["health"]` is stale; `carried` updates it.
+    inventory, achievements: item or achievement -> count. `inventory["health"]` is stale; `inventory_now` updates it.
     achieved: achievements of this step, in order. last_health: at the end of its last update.
     """
 
@@ -80,7 +80,7 @@ class Player(Thing):
         self.hunger = self.thirst = self.fatigue = self.recover = 0.0
         self.achieved: list[str] = []
 
-    def carried(self) -> dict[str, int]:
+    def inventory_now(self) -> dict[str, int]:
         """The inventory with the current health. Shared: do not change it."""
         self.inventory["health"] = self.health
         return self.inventory

@@ -27,10 +27,9 @@ from PIL import Image
 from core.env.rules import ITEMS, SEMANTIC_NAMES
 from core.env.scene import texture_of
 from core.env.state import WorldState
-from core.types import Scene
+from core.types import Floats, Scene
 
 Pixels = NDArray[np.uint8]
-Floats = NDArray[np.float64]
 _Number = TypeVar("_Number", bound=np.generic)
 
 _TEXTURE_SIZE = 16  # pixels, of every asset

@@ -50,6 +50,7 @@ class MakeRule:
 ENGINE_VERSION = f"crafter-{version('crafter')}/ordered-1"
 
 ACTIONS: tuple[str, ...] = tuple(constants.actions)
+ACTION_INDEX: dict[str, int] = {name: index for index, name in enumerate(ACTIONS)}
 ACHIEVEMENTS: tuple[str, ...] = tuple(constants.achievements)
 ITEMS: tuple[str, ...] = tuple(constants.items)
 VITALS: tuple[str, ...] = ("health", "food", "drink", "energy")
@@ -64,11 +65,18 @@ SEMANTIC_IDS: dict[str, int] = {name: id_ for id_, name in enumerate(SEMANTIC_NA
 
 # The four directions a player can look in, as (dx, dy); y grows downwards.
 DIRECTIONS: dict[str, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+DIRECTION_NAMES: dict[tuple[int, int], str] = {offset: name for name, offset in DIRECTIONS.items()}
 
 RIPE_AGE = 300  # steps; a plant older than this can be eaten (`Plant.ripe`)
+DAY_LENGTH = 300  # steps
+CHUNK_SIZE = (12, 12)  # cells, fewer at the edge of the world; the population of each chunk is balanced by itself
+BALANCE_INTERVAL = 10  # steps
 
-# A day has this many steps.
-DAY_LENGTH = 300
+
+def max_zombies(daylight: float) -> int:
+    """How many zombies the balance fills a chunk of grass up to. daylight: 0 (darkest) to 1."""
+    return int(3.5 - 3 * daylight)
+
 
 COLLECT: dict[str, CollectRule] = {
     material: CollectRule(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.rules import DIRECTIONS, ITEMS, RIPE_AGE
+from core.env.rules import DIRECTION_NAMES, ITEMS, RIPE_AGE
 from core.env.state import ARROW, COW, PLANT, PLAYER, SKELETON, ZOMBIE, Thing, WorldState
 from core.types import Scene, Sprite
 
-_DIRECTION_NAMES = {offset: name for name, offset in DIRECTIONS.items()}
 _FIXED_TEXTURES = {COW: "cow", ZOMBIE: "zombie", SKELETON: "skeleton"}
 
 
@@ -45,7 +44,7 @@ def texture_of(thing: Thing, sleeping: bool) -> str:
 
 
 def _direction_of(thing: Thing) -> str:
-    return _DIRECTION_NAMES[thing.facing_x, thing.facing_y]
+    return DIRECTION_NAMES[thing.facing_x, thing.facing_y]
 
 
 def local_cells(cells: NDArray[np.uint8], center: tuple[int, int], grid: tuple[int, int]) -> NDArray[np.uint8]:

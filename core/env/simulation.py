@@ -14,12 +14,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.env.balance import INTERVAL, balance
+from core.env.balance import balance
 from core.env.generator import WorldRandom
 from core.env.objects import Arrow, Cow, Plant, Skeleton, Thing, Zombie
 from core.env.player import Player
 from core.env.render import painter
-from core.env.rules import ACHIEVEMENTS, ITEMS
+from core.env.rules import ACHIEVEMENTS, BALANCE_INTERVAL, DAY_LENGTH, ITEMS
 from core.env.scene import texture_of
 from core.env.state import ARROW, COW, PLANT, SKELETON, ZOMBIE, Chunk, PlayerState, WorldState
 from core.env.state import Thing as ThingValues
@@ -92,7 +92,7 @@ class Simulation:
         here, near = player.cell, self._near
         for thing in [thing for thing in things if thing.cell - here in near]:
             thing.update()
-        if self.step_count % INTERVAL == 0:
+        if self.step_count % BALANCE_INTERVAL == 0:
             balance(world, player)
         picture = self._draw()
         return picture, self._reward()
@@ -118,7 +118,7 @@ class Simulation:
                 [Chunk(chunk.x, chunk.y, tuple([ranks[thing] for thing in chunk.members])) for chunk in world.chunks]
             ),
             player=PlayerState(
-                inventory=tuple(player.carried().values()),
+                inventory=tuple(player.inventory_now().values()),
                 achievement_counts=tuple(player.achievements.values()),
                 sleeping=player.sleeping,
                 hunger=float(player.hunger),
@@ -163,7 +163,7 @@ class Simulation:
         return self._painter.draw(
             world.around(player.x, player.y, width, height),
             sprites,
-            tuple(player.carried().values()),
+            tuple(player.inventory_now().values()),
             world.daylight,
             player.sleeping,
             world.random.samples,
@@ -215,7 +215,7 @@ class Simulation:
 @functools.lru_cache(maxsize=1 << 15)
 def daylight_at(step: int) -> float:
     """0 (darkest) to 1 (brightest). Upstream's arithmetic on numpy's scalars: the last bit decides pixels."""
-    progress = (step / 300) % 1 + 0.3
+    progress = (step / DAY_LENGTH) % 1 + 0.3
     return cast(float, 1 - np.abs(np.cos(np.pi * progress)) ** 3)
 
 

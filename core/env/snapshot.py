@@ -19,10 +19,9 @@ import zstandard
 from msgspec import Meta
 
 from core.env.generator import KEY_WORDS
-from core.env.rules import ACHIEVEMENTS, DIRECTIONS, ENGINE_VERSION, MATERIALS, MAX_ITEM
+from core.env.rules import ACHIEVEMENTS, CHUNK_SIZE, DIRECTIONS, ENGINE_VERSION, MATERIALS, MAX_ITEM
 from core.env.state import (
     ARROW,
-    CHUNK_SIZE,
     COW,
     PLANT,
     PLAYER,

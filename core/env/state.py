@@ -21,8 +21,6 @@ SKELETON = SEMANTIC_IDS["skeleton"]
 ARROW = SEMANTIC_IDS["arrow"]
 PLANT = SEMANTIC_IDS["plant"]
 
-CHUNK_SIZE = (12, 12)  # cells; the population of each chunk is balanced by itself
-
 
 class Thing(NamedTuple):
     """The player, a creature, an arrow or a plant.

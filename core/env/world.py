@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from core.env.generator import WorldRandom
 from core.env.objects import Thing
-from core.env.rules import SEMANTIC_IDS, SEMANTIC_NAMES
-from core.env.state import CHUNK_SIZE
+from core.env.rules import CHUNK_SIZE, SEMANTIC_IDS, SEMANTIC_NAMES
 
 _GRASS, _PATH = SEMANTIC_IDS["grass"], SEMANTIC_IDS["path"]
 

@@ -22,8 +22,8 @@ from core.env.generator import WorldRandom
 from core.env.noise import Noise
 from core.env.rules import SEMANTIC_IDS, WALKABLE
 from core.env.state import COW, SKELETON, ZOMBIE
+from core.types import Floats
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _ID = SEMANTIC_IDS

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from core.facts.episode import CHANGE_COLUMNS, DECISION_COLUMNS, INVENTORY, UNLOCK, Change, EpisodeFacts
-from core.types import StateFacts
+from core.types import Floats, StateFacts
 
-Floats = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=np.generic)
 
 _ARRAYS = tuple(name for name, _ in (*CHANGE_COLUMNS, *DECISION_COLUMNS))
@@ -39,7 +38,7 @@ class FactColumns:
     def __init__(self, episodes: Sequence[EpisodeFacts]) -> None:
         self._episodes = tuple(episodes)
         for facts in episodes:
-            _fixed(*(getattr(facts, name) for name in _ARRAYS))
+            _make_read_only(*(getattr(facts, name) for name in _ARRAYS))
         self.starts = np.zeros(len(episodes) + 1, np.int64)
         np.cumsum([facts.n_decisions for facts in episodes], out=self.starts[1:])
         self.env_rewards = _joined([facts.env_rewards for facts in episodes], np.float64)
@@ -47,9 +46,9 @@ class FactColumns:
         self.step_ends = _joined([facts.step_ends for facts in episodes], np.int32)
         self.is_end = np.zeros(self.n_decisions, np.bool_)
         # A decision without a step is no end, whatever limit came after it: the loop scores it so too.
-        ends = [at for at, facts in enumerate(episodes) if facts.foreseen_end and facts.step_ends.any()]
+        ends = [at for at, facts in enumerate(episodes) if facts.known_end and facts.step_ends.any()]
         self.is_end[self.starts[1:][ends] - 1] = True
-        _fixed(self.starts, self.env_rewards, self.logged, self.step_ends, self.is_end)
+        _make_read_only(self.starts, self.env_rewards, self.logged, self.step_ends, self.is_end)
         self._join_changes()
 
     @property
@@ -74,20 +73,20 @@ class FactColumns:
         played = np.flatnonzero(np.diff(self.starts))
         if len(played):  # an empty slice would take its neighbour's first value
             sums[played] = np.add.reduceat(values, self.starts[played])
-        _fixed(sums)
+        _make_read_only(sums)
         return sums
 
-    def weighed(self, weight: Callable[[Feature], float]) -> Floats:
+    def weighted_rises(self, weight: Callable[[Feature], float]) -> Floats:
         """For each decision the sum of weight x rise over all that rose: float64 (N,). Decreases do not count."""
         weights = np.array([weight(feature) for feature in self._features], np.float64)
-        weighed = np.asarray(self._rises @ weights, np.float64)
-        _fixed(weighed)
-        return weighed
+        rises = np.asarray(self._rises @ weights, np.float64)
+        _make_read_only(rises)
+        return rises
 
     @cached_property
     def unlocks(self) -> Floats:
         """How many achievements each decision unlocked: float64 (N,)."""
-        return self.weighed(lambda feature: float(feature.kind == UNLOCK))
+        return self.weighted_rises(lambda feature: float(feature.kind == UNLOCK))
 
     def levels(self, kind: int, name: str) -> tuple[Floats, Floats]:
         """How much of something there was before and after each decision: two float64 (N,).
@@ -98,17 +97,20 @@ class FactColumns:
             self._levels[kind, name] = self._level(kind, name)
         return self._levels[kind, name]
 
-    def achieved(self) -> tuple[Floats, Floats]:
+    def unlocked_counts(self) -> tuple[Floats, Floats]:
         """How many achievements had been unlocked before and after each decision: two float64 (N,).
 
         Each counts once and for good: facts keep no loss, for Crafter takes no achievement away.
         """
-        first = self.weighed(lambda feature: float(feature.kind == UNLOCK and feature.rank == 0))
+        first = self.weighted_rises(lambda feature: float(feature.kind == UNLOCK and feature.rank == 0))
         initial = np.array([sum(map(bool, facts.initial.achievements.values())) for facts in self._episodes], float)
         return self._running(first, initial)
 
     def changes(self, episode: int) -> Iterator[Change]:
-        """An episode's decisions as states, for rewards that cannot be computed from columns."""
+        """An episode's decisions as states, for rewards that cannot be computed from columns.
+
+        The states share their mappings with the stored facts: `RewardShaper.score` shows them to strategies read-only.
+        """
         facts = self._episodes[episode]
         state = facts.initial
         bounds = np.searchsorted(facts.decisions, np.arange(facts.n_decisions + 1))
@@ -165,7 +167,7 @@ class FactColumns:
         before, after = self._running(change, initial)
         if kind == UNLOCK:
             before, after = np.minimum(before, 1.0), np.minimum(after, 1.0)
-        _fixed(before, after)
+        _make_read_only(before, after)
         return before, after
 
     def _running(self, change: Floats, initial: Floats) -> tuple[Floats, Floats]:
@@ -176,11 +178,11 @@ class FactColumns:
         played = lengths > 0
         offset = np.repeat(initial[played] - before[self.starts[:-1][played]], lengths[played])
         before, after = before + offset, after + offset
-        _fixed(before, after)
+        _make_read_only(before, after)
         return before, after
 
 
-def _fixed(*arrays: NDArray[Any]) -> None:
+def _make_read_only(*arrays: NDArray[Any]) -> None:
     """Makes them read-only. A write into a shared array would go unnoticed."""
     for array in arrays:
         array.setflags(write=False)

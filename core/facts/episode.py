@@ -58,7 +58,7 @@ class EpisodeFacts:
     names: uint16 (m,), numbers into `name_list`. deltas: int32 (m,), after minus before; 1 for an unlock.
     ranks: int32 (m,), for an unlock how often that achievement was unlocked before in this episode; 0 for others.
     env_rewards, rewards: float64 (n,), what the environment and the shaping paid. step_ends: int32 (n,), exclusive.
-    initial: the facts before the first decision. foreseen_end: whether the last decision was known to be the last one
+    initial: the facts before the first decision. known_end: whether the last decision was known to be the last one
     when it was scored. components: what each component paid in the whole episode.
     """
 
@@ -73,7 +73,7 @@ class EpisodeFacts:
     rewards: NDArray[np.float64]
     step_ends: NDArray[np.int32]
     initial: StateFacts
-    foreseen_end: bool
+    known_end: bool
     components: tuple[ComponentTotal, ...]
 
 
@@ -115,7 +115,7 @@ class FactsWriter:
             self._parts[component.kind, component.name].append(component.value)
         self._rewards.append((env_reward, reward, step_end))
 
-    def facts(self, *, foreseen_end: bool = False) -> EpisodeFacts:
+    def facts(self, *, known_end: bool = False) -> EpisodeFacts:
         """Raises OverflowError for a number that its column cannot hold."""
         columns: dict[str, Any] = {}
         for rows, table in ((self._changes, CHANGE_COLUMNS), (self._rewards, DECISION_COLUMNS)):
@@ -125,7 +125,7 @@ class FactsWriter:
             n_decisions=len(self._rewards),
             name_list=tuple(self._names),
             initial=self._initial or StateFacts(),
-            foreseen_end=foreseen_end,
+            known_end=known_end,
             components=tuple(
                 ComponentTotal(kind, name, math.fsum(values), len(values))
                 for (kind, name), values in self._parts.items()

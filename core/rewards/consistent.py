@@ -12,7 +12,7 @@ from core.facts import Change
 from core.rewards.base import NoParams, Strategy
 from core.types import RewardComponent
 
-if TYPE_CHECKING:  # it brings scipy, which no worker needs
+if TYPE_CHECKING:
     from core.facts.columns import FactColumns
 
 

@@ -12,7 +12,7 @@ from core.facts import INVENTORY, UNLOCK, Change
 from core.rewards.base import NoParams, Strategy
 from core.types import RewardComponent
 
-if TYPE_CHECKING:  # it brings scipy, which no worker needs
+if TYPE_CHECKING:
     from core.facts.columns import FactColumns, Feature
 
 DEFAULT_WEIGHT = 1.0
@@ -52,7 +52,7 @@ class PerAchievement(Strategy[NoParams]):
         )
 
     def values(self, columns: FactColumns) -> NDArray[np.float64]:
-        return columns.weighed(self._weight)
+        return columns.weighted_rises(self._weight)
 
     def _weight(self, feature: Feature) -> float:
         config, name = self.config, feature.name

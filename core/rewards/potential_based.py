@@ -15,7 +15,7 @@ from core.rewards.base import Strategy
 from core.rewards.potentials import POTENTIALS
 from core.types import RewardComponent
 
-if TYPE_CHECKING:  # it brings scipy, which no worker needs
+if TYPE_CHECKING:
     from core.facts.columns import FactColumns
 
 

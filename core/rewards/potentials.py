@@ -10,15 +10,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.facts import INVENTORY
-from core.types import StateFacts
+from core.types import Floats, StateFacts
 
-if TYPE_CHECKING:  # it brings scipy, which no worker needs
+if TYPE_CHECKING:
     from core.facts.columns import FactColumns
 
-Floats = NDArray[np.float64]
 
 _TIERS = ("wood", "stone", "iron")
 _VITALS = ("health", "food", "drink", "energy")
@@ -51,7 +49,7 @@ class AchievementsReached(Potential):
 
     def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
         """As `of`, but a lost achievement would still count: Crafter never takes one away."""
-        return columns.achieved()
+        return columns.unlocked_counts()
 
 
 class ToolTier(Potential):

@@ -17,7 +17,7 @@ from core.rewards.config import build_params, checked
 from core.rewards.registry import find_strategy
 from core.types import RewardBreakdown, RewardComponent, RewardConfig, StateFacts
 
-if TYPE_CHECKING:  # it brings scipy, which no worker needs
+if TYPE_CHECKING:
     from core.facts.columns import FactColumns
 
 _PLAIN: Final = (int, float)

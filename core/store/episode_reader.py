@@ -90,7 +90,7 @@ class EpisodeReader:
         components = self._components(reward_components.c.decision_id == row.id)[row.id]
         return self._build(row, payload, scenes, components, self.parts_of(payload))
 
-    def reward_facts(self, *, foreseen_end: bool) -> EpisodeFacts:
+    def reward_facts(self, *, known_end: bool) -> EpisodeFacts:
         """The reward facts of all decisions, recomputed."""
         components = self._components(decisions.c.episode_id == self.key)
         writer = FactsWriter()
@@ -106,7 +106,7 @@ class EpisodeReader:
                 step_end=row.step_end,
                 components=components[row.id],
             )
-        return writer.facts(foreseen_end=foreseen_end)
+        return writer.facts(known_end=known_end)
 
     def parts_of(self, payload: Payload) -> dict[int, Any]:
         """The parts of requests that a decision refers to, of the thousands that its episode may have."""

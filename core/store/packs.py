@@ -37,7 +37,7 @@ class _Header(msgspec.Struct, frozen=True):
     inventory: dict[str, _Amount] = {}
     counts: dict[str, _Amount] = {}
     achievements: dict[str, bool] = {}
-    foreseen_end: bool = False
+    foreseen_end: bool = False  # `EpisodeFacts.known_end`
     components: tuple[ComponentTotal, ...] = ()
 
 
@@ -52,7 +52,7 @@ def pack(facts: EpisodeFacts) -> bytes:
             inventory=facts.initial.inventory,
             counts=facts.initial.achievement_counts,
             achievements=facts.initial.achievements,
-            foreseen_end=facts.foreseen_end,
+            foreseen_end=facts.known_end,
             components=facts.components,
         )
     )
@@ -83,7 +83,7 @@ def unpack(blob: bytes, what: str) -> EpisodeFacts | None:
         n_decisions=header.n_decisions,
         name_list=header.names,
         initial=StateFacts(header.achievements, header.inventory, header.counts),
-        foreseen_end=header.foreseen_end,
+        known_end=header.foreseen_end,
         components=header.components,
         **columns,
     )

@@ -165,7 +165,7 @@ class EpisodeRecorder:
             "ended_at": outcome.finished_at,
             "error": None if outcome.error is None else to_json(outcome.error),
         }
-        facts = pack(self._facts.facts(foreseen_end=outcome.stop_reason.is_foreseen))
+        facts = pack(self._facts.facts(known_end=outcome.stop_reason.is_known_at_scoring))
         with self._database.writing() as connection:
             self._update(connection, _HERE.values(**ended))
             self._save_store_ms(connection)

@@ -259,8 +259,8 @@ def _stored_facts(row: AnyRow) -> EpisodeFacts | None:
 
 def _rebuilt_facts(connection: Connection, row: AnyRow) -> EpisodeFacts:
     """The facts of all stored decisions. Raises StoreCorrupt, StoreTooNew, which name the episode."""
-    foreseen = row.stop_reason is not None and StopReason(row.stop_reason).is_foreseen
-    facts = EpisodeReader(connection, row.uuid).reward_facts(foreseen_end=foreseen)
+    known_end = row.stop_reason is not None and StopReason(row.stop_reason).is_known_at_scoring
+    facts = EpisodeReader(connection, row.uuid).reward_facts(known_end=known_end)
     if facts.n_decisions != row.n_decisions:
         problem = f"{facts.n_decisions} decisions are stored, not {row.n_decisions}"
         raise corrupt_row(f"Episode {row.uuid}", LookupError(problem))

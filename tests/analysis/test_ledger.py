@@ -46,7 +46,6 @@ def test_each_cell_is_what_a_component_paid_in_a_decision():
         [0.0, 0.0, 0.4, 0.0, 0.0],
     ]
     assert ledger.paid[3].tolist() == [0.0, 0.0, 0.2, 0.0, 0.0]
-    assert ledger.by_column == pytest.approx([1.0, 0.07, 0.4, 0.16, -0.5])
     assert ledger.earning.tolist() == [0, 2, 3]
 
 

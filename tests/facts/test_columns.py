@@ -23,7 +23,7 @@ def episodes() -> list[list[StateFacts]]:
 @pytest.fixture(scope="module")
 def columns(episodes: list[list[StateFacts]]) -> FactColumns:
     draw = random.Random(4)
-    return FactColumns([facts_of_states(states, draw, foreseen_end=len(states) > 2) for states in episodes])
+    return FactColumns([facts_of_states(states, draw, known_end=len(states) > 2) for states in episodes])
 
 
 def test_episodes_stand_one_after_the_other_also_empty_ones(columns: FactColumns):
@@ -32,14 +32,14 @@ def test_episodes_stand_one_after_the_other_also_empty_ones(columns: FactColumns
     assert columns.sums(np.ones(68)).tolist() == [8.0, 0.0, 1.0, 59.0]
 
 
-def test_only_last_decisions_that_were_foreseen_are_ends(columns: FactColumns):
+def test_a_last_decision_is_an_end_if_it_was_known_to_be_the_last(columns: FactColumns):
     assert np.flatnonzero(columns.is_end).tolist() == [7, 67]
 
 
 def test_a_decision_without_a_step_is_no_end():
     writer = FactsWriter()
     writer.add(StateFacts(), StateFacts(), [], env_reward=0.0, step_end=0)
-    assert not FactColumns([writer.facts(foreseen_end=True)]).is_end.any()
+    assert not FactColumns([writer.facts(known_end=True)]).is_end.any()
 
 
 def test_states_come_back_as_they_were(columns: FactColumns, episodes: list[list[StateFacts]]):
@@ -65,13 +65,13 @@ def test_levels_of_an_unlock_are_0_or_1(columns: FactColumns, episodes: list[lis
 
 
 def test_achieved_counts_what_is_unlocked(columns: FactColumns, episodes: list[list[StateFacts]]):
-    before, after = columns.achieved()
+    before, after = columns.unlocked_counts()
     assert before.tolist() == [sum(s.achievements.values()) for states in episodes for s in states[:-1]]
     assert after.tolist() == [sum(s.achievements.values()) for states in episodes for s in states[1:]]
 
 
 def test_weighed_pays_rises_and_no_falls(columns: FactColumns, episodes: list[list[StateFacts]]):
-    paid = columns.weighed(lambda feature: 0.5 if (feature.kind, feature.name) == (INVENTORY, "wood") else 0.0)
+    paid = columns.weighted_rises(lambda feature: 0.5 if (feature.kind, feature.name) == (INVENTORY, "wood") else 0.0)
     rises = [
         max(0, after.inventory["wood"] - before.inventory["wood"]) * 0.5
         for states in episodes

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from core import jobs
 from core.settings import Settings
 from core.slots import known_slot_paths
 from core.store import TraceStore
@@ -24,5 +23,5 @@ def store(settings: Settings) -> Iterator[TraceStore]:
     with TraceStore.from_settings(settings) as store:
         yield store
         for run in store.runs.newest(limit=1_000).rows:
-            jobs.stop(store, run_id=run.id)
+            store.queue.request_stop(run_id=run.id)
         wait_for("every worker's end", lambda: all(map(is_free, known_slot_paths(settings))))

@@ -100,11 +100,11 @@ def test_an_episode_or_a_whole_run_can_be_stopped_and_no_process_is_left(store: 
     first, second = (wait_until_moving(store, episode.id) for episode in run.episodes[:2])
     workers = [process_on(settings, episode.id) for episode in (first, second)]
     assert len(set(workers)) == 2
-    assert jobs.stop(store, episode_id=first.id) == 1
+    assert store.queue.request_stop(episode_id=first.id) == 1
     wait_for("its end", lambda: store.episodes.get(first.id).status is EpisodeStatus.ABORTED)
     assert store.episodes.load(first.id).length > 0
     assert store.episodes.get(second.id).status is EpisodeStatus.RUNNING
-    assert jobs.stop(store, run_id=run.id) == 3
+    assert store.queue.request_stop(run_id=run.id) == 3
     assert store.episodes.totals().queued == 0
     assert {episode.status for episode in wait_until_over(store, run.id)} == {EpisodeStatus.ABORTED}
     wait_for("both processes to be gone", lambda: none_left(workers))
@@ -136,18 +136,18 @@ def test_a_slot_pauses_after_its_worker_failed(store: TraceStore, settings: Sett
     store.runs.create(run_of(short()))
     write(one, SlotRecord(SlotState.FAILED, "process 7", time.time(), detail="The disk is full."))
     assert jobs.ensure_workers(store, one) == 0
-    assert jobs.troubles(one) == (
+    assert jobs.worker_problems(one) == (
         f"A worker (process 7) failed: The disk is full. See its log: {settings.log_dir / 'worker-slot-0.log'}.",
     )
 
 
 def test_a_worker_that_died_at_start_is_reported(settings: Settings):
     write(settings, SlotRecord(SlotState.STARTING, at=time.time()))
-    assert jobs.troubles(settings) == (
+    assert jobs.worker_problems(settings) == (
         f"A worker ended before it started work. See its log: {settings.log_dir / 'worker-slot-0.log'}.",
     )
     with held(settings):
-        assert jobs.troubles(settings) == (), "a worker is starting"
+        assert jobs.worker_problems(settings) == (), "a worker is starting"
 
 
 def test_a_sweep_starts_the_workers_that_could_not_be_started_before_and_rotates_a_long_log(

@@ -60,7 +60,7 @@ def test_killed_workers_lose_no_committed_decision(store: TraceStore, settings: 
         process.kill()
         process.join()
         wait_until_free(one)
-    jobs.stop(store, run_id=run.id)
+    store.queue.request_stop(run_id=run.id)
     wait_for("the last death to be noticed", lambda: jobs.sweep(store, one) or not store.episodes.totals().running)
     episodes = wait_until_over(store, run.id)
 

@@ -32,7 +32,7 @@ from core.types import (
     Run,
     StopReason,
 )
-from core.worker import Heartbeat, RolloutInProgress, _play
+from core.worker import Heartbeat, RolloutInProgress, _play_episode
 from tests.support.launches import play_queue, wait_for, wait_until_over
 from tests.support.model.server import ModelServer, Reply, calls, holds, says
 from tests.support.model.strict import Gpt5, strict_server
@@ -111,7 +111,7 @@ def test_a_refused_field_is_remembered_for_the_workers_of_a_run(store: TraceStor
         play_queue(store, settings)  # the second episode
         refused_fields.cache_clear()  # as in another worker process
         with next(free_slots(settings)) as slot:
-            _play(RolloutInProgress(store, slot, Heartbeat(settings), threading.Event(), run.id), first)
+            _play_episode(RolloutInProgress(store, slot, Heartbeat(settings), threading.Event(), run.id), first)
         assert len(server.requests) == 1 + 4
 
 
@@ -129,7 +129,7 @@ def test_a_stop_does_not_wait_for_the_server_and_the_key_is_in_no_process_argume
         jobs.launch(store, settings, run)
         wait_for("the second request", lambda: len(server.requests) == 2)
         arguments = [_read(path) for path in Path("/proc").glob("[0-9]*/cmdline")]
-        jobs.stop(store, run_id=run.id)
+        store.queue.request_stop(run_id=run.id)
         (summary,) = wait_until_over(store, run.id)
         assert not answered.is_set()
         release.set()

@@ -14,12 +14,12 @@ from core.settings import Settings
 from core.slots import (
     DETAIL_CHARACTERS,
     RECORD_BYTES,
-    REST_S,
+    RESTART_PAUSE_S,
     Slot,
     SlotRecord,
     SlotState,
     free_slots,
-    is_resting,
+    is_paused,
     read_record,
 )
 
@@ -88,11 +88,11 @@ def test_a_corrupt_record_is_read_as_empty(path: Path, blob: bytes):
 
 def test_only_a_slot_whose_worker_just_failed_pauses():
     now = time.time()
-    assert is_resting(SlotRecord(SlotState.FAILED, at=now))
-    assert is_resting(SlotRecord(SlotState.STARTING, at=now))
-    assert not is_resting(SlotRecord(SlotState.FAILED, at=now - REST_S))
-    assert not is_resting(SlotRecord(SlotState.WORKING, at=now)), "a killed worker is replaced at once"
-    assert not is_resting(SlotRecord(SlotState.FREE, at=now))
+    assert is_paused(SlotRecord(SlotState.FAILED, at=now))
+    assert is_paused(SlotRecord(SlotState.STARTING, at=now))
+    assert not is_paused(SlotRecord(SlotState.FAILED, at=now - RESTART_PAUSE_S))
+    assert not is_paused(SlotRecord(SlotState.WORKING, at=now)), "a killed worker is replaced at once"
+    assert not is_paused(SlotRecord(SlotState.FREE, at=now))
 
 
 def test_an_unwritable_data_folder_is_reported(tmp_path: Path):

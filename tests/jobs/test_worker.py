@@ -119,7 +119,7 @@ def test_a_worker_that_cannot_record_ends_without_losing_decisions(store: TraceS
     assert lost is not None
     assert lost.error is not None
     assert "Recording failed" in lost.error.detail
-    assert "Recording failed" in " ".join(jobs.troubles(one_slot))
+    assert "Recording failed" in " ".join(jobs.worker_problems(one_slot))
     episode = store.episodes.load(lost.id)
     assert [decision.index for decision in episode.decisions] == list(range(lost.n_decisions))
     assert integrity(one_slot) == "ok"
@@ -150,7 +150,7 @@ def test_a_worker_that_cannot_open_the_store_leaves_the_reason(settings: Setting
     assert done.returncode == 2
     assert "not a database" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "not a database" in jobs.troubles(settings)[0]
+    assert "not a database" in jobs.worker_problems(settings)[0]
 
 
 def test_a_worker_does_not_recreate_a_removed_database(store: TraceStore, one_slot: Settings):

@@ -26,7 +26,7 @@ def facts_of(episode: Episode) -> EpisodeFacts:
             step_end=end,
         )
     assert episode.stop_reason is not None
-    return writer.facts(foreseen_end=episode.stop_reason.is_foreseen)
+    return writer.facts(known_end=episode.stop_reason.is_known_at_scoring)
 
 
 def random_states(draw: random.Random, count: int) -> list[StateFacts]:
@@ -45,9 +45,9 @@ def random_states(draw: random.Random, count: int) -> list[StateFacts]:
     return states
 
 
-def facts_of_states(states: list[StateFacts], draw: random.Random, *, foreseen_end: bool = False) -> EpisodeFacts:
+def facts_of_states(states: list[StateFacts], draw: random.Random, *, known_end: bool = False) -> EpisodeFacts:
     writer = FactsWriter()
     for at, (before, after) in enumerate(zip(states, states[1:], strict=False)):
         unlocked = [name for name, has in after.achievements.items() if has and not before.achievements[name]]
         writer.add(before, after, unlocked, env_reward=draw.choice([0.0, 1.0, -0.1]), step_end=at + 1)
-    return writer.facts(foreseen_end=foreseen_end)
+    return writer.facts(known_end=known_end)

@@ -18,7 +18,7 @@ from core.settings import Settings
 from core.slots import Slot, free_slots, known_slot_paths, read_record
 from core.store import EpisodeSummary, TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, Run
-from core.worker import Heartbeat, work
+from core.worker import Heartbeat, play_queued_episodes
 
 PATIENCE_S = 60.0
 FOREVER = Limits(max_steps=10**8, max_decisions=10**8, max_ops=10**9, max_time_s=10**6)
@@ -49,7 +49,7 @@ def run_of(*specs: EpisodeSpec) -> Run:
 def play_queue(store: TraceStore, settings: Settings) -> int:
     """Play the queued episodes as a worker does, in this process. Returns how many were played."""
     with next(free_slots(settings)) as slot:
-        return work(store, slot, Heartbeat(settings), threading.Event())
+        return play_queued_episodes(store, slot, Heartbeat(settings), threading.Event())
 
 
 def record_queue(store: TraceStore) -> None:

@@ -19,11 +19,10 @@ import numpy as np
 from crafter import constants, engine, objects
 from numpy.typing import NDArray
 
-from core.env.rules import ACHIEVEMENTS
+from core.env.rules import ACHIEVEMENTS, CHUNK_SIZE
 from core.env.simulation import AGENT_SIZE, Simulation, local_grid
 from core.env.state import (
     ARROW,
-    CHUNK_SIZE,
     COW,
     PLANT,
     PLAYER,
@@ -260,7 +259,7 @@ def _compare(
             _expect(our_value == their_value, f"{where}: {part.name} is {our_value}, upstream {their_value}")
     _expect(np.array_equal(our_state.materials, their_state.materials), f"{where}: materials")
     _expect(np.array_equal(ours.world.semantics(), theirs._sem_view()), f"{where}: semantic map")
-    _expect(list(ours.player.carried()) == list(theirs._player.inventory), f"{where}: order of the inventory")
+    _expect(list(ours.player.inventory_now()) == list(theirs._player.inventory), f"{where}: order of the inventory")
     if their_picture is None or our_picture is None:
         _expect(their_picture is our_picture, f"{where}: one has a picture")
     else:

@@ -16,7 +16,7 @@ from typing import Any
 
 from core.analysis.audit.crafter import KNOWN_LOOPS, UNLOCKS
 from core.analysis.audit.pay import unlocks_pay
-from core.analysis.audit.records import Alert, PayingLoop, Rule, Severity, Span, amount, share
+from core.analysis.audit.records import Alert, Rule, Severity, Span, amount, share
 from core.analysis.audit.rules import (
     loop_pays_best,
     no_effect,
@@ -33,14 +33,11 @@ from core.rewards.registry import find_strategy
 from core.types import Episode, RewardConfig
 
 __all__ = [
-    "CONFIG_RULES",
     "EPISODE_RULES",
     "MAX_EVIDENCE",
     "RULES",
     "Alert",
     "AuditThresholds",
-    "PayingLoop",
-    "Rule",
     "Severity",
     "Span",
     "audit",

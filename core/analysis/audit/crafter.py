@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.env.rules import ACHIEVEMENTS, COLLECT, DAY_LENGTH, MAKE, MAX_ITEM
+from core.env.rules import (
+    ACHIEVEMENTS,
+    BALANCE_INTERVAL,
+    CHUNK_SIZE,
+    COLLECT,
+    DAY_LENGTH,
+    MAKE,
+    MAX_ITEM,
+    max_zombies,
+)
 from core.types import EnvConfig, Scene
 
 MAX_AMOUNT = max(MAX_ITEM.values())  # of any item
@@ -26,7 +35,7 @@ UNLOCKS: dict[str, dict[str, int]] = {name: _GAINS.get(name, {}) for name in ACH
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class SpawnRate:
     """How often a creature appears in a chunk, each time that the engine balances the chunk.
 
     probability: of one more, if there are too few. cells: how many cells of its ground a chunk needs.
@@ -39,33 +48,24 @@ class Arrival:
 
 
 AREA = EnvConfig().area  # cells
-CHUNK = (12, 12)  # cells; chunks at the edge are smaller
-BALANCE_EVERY = 10  # steps
-
-
-def zombies_wanted(daylight: float) -> int:
-    """The number of zombies that the engine fills a chunk of grass up to. daylight: 0 (darkest) to 1."""
-    return int(3.5 - 3 * daylight)
 
 
 def _share_with_zombies() -> float:
-    daylights = [
-        Scene(step, (0, 0), (), (), {}, sleeping=False).daylight for step in range(0, DAY_LENGTH, BALANCE_EVERY)
-    ]
-    return sum(zombies_wanted(daylight) > 0 for daylight in daylights) / len(daylights)
+    scenes = [Scene(step, (0, 0), (), (), {}, sleeping=False) for step in range(0, DAY_LENGTH, BALANCE_INTERVAL)]
+    return sum(max_zombies(scene.daylight) > 0 for scene in scenes) / len(scenes)
 
 
-ARRIVALS = {
-    "zombie": Arrival(0.3, 50, _share_with_zombies()),
-    "skeleton": Arrival(0.1, 6),
-    "cow": Arrival(0.01, 30),
+SPAWN_RATES = {
+    "zombie": SpawnRate(0.3, 50, _share_with_zombies()),
+    "skeleton": SpawnRate(0.1, 6),
+    "cow": SpawnRate(0.01, 30),
 }
 
 
-def chunks_with(cells: int, area: tuple[int, int] = AREA) -> int:
+def chunks_with(cells: int) -> int:
     """How many chunks of a world have at least `cells` cells."""
     widths, heights = (
-        [min(size, end - at) for at in range(0, end, size)] for size, end in zip(CHUNK, area, strict=True)
+        [min(size, end - start) for start in range(0, end, size)] for size, end in zip(CHUNK_SIZE, AREA, strict=True)
     )
     return sum(width * height >= cells for width in widths for height in heights)
 
@@ -75,17 +75,17 @@ def steps_for_each(creature: str) -> float:
 
     Assumes that every chunk has only the right ground and is emptied at once.
     """
-    arrival = ARRIVALS[creature]
-    return BALANCE_EVERY / (arrival.probability * arrival.share * chunks_with(arrival.cells))
+    rate = SPAWN_RATES[creature]
+    return BALANCE_INTERVAL / (rate.probability * rate.share * chunks_with(rate.cells))
 
 
-def arrival_text(creature: str, ground: str) -> str:
+def spawn_text(creature: str, ground: str) -> str:
     """The derivation of `steps_for_each`. ground: what the creature appears on."""
-    arrival = ARRIVALS[creature]
-    at_night = f", {100 * arrival.share:.0f}% of the time, when it is dark enough," if arrival.share < 1 else ""
+    rate = SPAWN_RATES[creature]
+    at_night = f", {100 * rate.share:.0f}% of the time, when it is dark enough," if rate.share < 1 else ""
     return (
-        f"Every {BALANCE_EVERY} steps{at_night} each chunk with at least {arrival.cells} cells of {ground} brings a "
-        f"{creature} with probability {arrival.probability:g}. Assumes that all {chunks_with(arrival.cells)} large "
+        f"Every {BALANCE_INTERVAL} steps{at_night} each chunk with at least {rate.cells} cells of {ground} brings a "
+        f"{creature} with probability {rate.probability:g}. Assumes that all {chunks_with(rate.cells)} large "
         f"enough chunks of a {AREA[0]} x {AREA[1]} world qualify, and that walking takes no time."
     )
 
@@ -169,7 +169,7 @@ KNOWN_LOOPS: tuple[KnownLoop, ...] = (
         "eating a cow at every hunger",
         max(26.0, steps_for_each("cow")),
         (Event({"food": -1}), Event({"food": 1}, "eat_cow")),
-        "Hunger takes one food every 26 steps, the eating itself included. " + arrival_text("cow", "grass"),
+        "Hunger takes one food every 26 steps, the eating itself included. " + spawn_text("cow", "grass"),
     ),
     KnownLoop(
         "eating a plant whenever it is ripe",
@@ -203,19 +203,19 @@ KNOWN_LOOPS: tuple[KnownLoop, ...] = (
         "defeating zombies",
         steps_for_each("zombie"),
         (Event({}, "defeat_zombie"),),
-        arrival_text("zombie", "grass"),
+        spawn_text("zombie", "grass"),
     ),
     KnownLoop(
         "defeating skeletons",
         steps_for_each("skeleton"),
         (Event({}, "defeat_skeleton"),),
-        arrival_text("skeleton", "path"),
+        spawn_text("skeleton", "path"),
     ),
     KnownLoop(
         "eating cows with no hunger",
         steps_for_each("cow"),
         (Event({}, "eat_cow"),),
-        arrival_text("cow", "grass") + " At 9 nothing refills.",
+        spawn_text("cow", "grass") + " At 9 nothing refills.",
     ),
     KnownLoop(
         "being hurt and healing",

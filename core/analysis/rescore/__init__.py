@@ -19,7 +19,7 @@ from core.analysis.rescore.comparison import (
     swaps,
 )
 from core.analysis.rescore.facts_cache import RewardFactsCache, StoredFacts
-from core.analysis.rescore.scoring import Scores, as_played, breakdowns, responsible, score
+from core.analysis.rescore.scoring import Scores, as_played, breakdowns, most_changed_decisions, score
 
 __all__ = [
     "AdvantageChange",
@@ -35,7 +35,7 @@ __all__ = [
     "breakdowns",
     "compare",
     "ranks",
-    "responsible",
+    "most_changed_decisions",
     "score",
     "swaps",
 ]

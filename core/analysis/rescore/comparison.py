@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from core.analysis.numbers import Floats, is_equal, levels
+from core.analysis.tolerance import is_equal, value_ranks
 from core.store import EpisodeSummary
+from core.types import Floats
 
 Ints = NDArray[np.int64]
 
@@ -36,19 +37,17 @@ class RankChange:
 
 @dataclass(frozen=True, slots=True)
 class SwappedPair:
-    """Indices of two episodes of the same world: `ahead` earned more before and earns less now. Both gaps are > 0."""
+    """Indices of two episodes of the same world: `ahead` earned more before and earns less now."""
 
     ahead: int
     behind: int
-    gap_before: float
-    gap_after: float
 
 
 @dataclass(frozen=True, slots=True)
 class Swaps:
     """pairs: the `MAX_PAIRS` clearest of n_swaps pairs whose order swaps, among n_pairs pairs of the same world.
 
-    The clearest has the largest smaller gap.
+    Of its two gaps, before and after, the clearest has the largest smaller one.
     """
 
     pairs: tuple[SwappedPair, ...]
@@ -92,10 +91,10 @@ def compare(episodes: Sequence[EpisodeSummary], before: Floats, after: Floats) -
     )
 
 
-def swaps(episodes: Sequence[EpisodeSummary], before: Floats, after: Floats, *, most: int = MAX_PAIRS) -> Swaps:
+def swaps(episodes: Sequence[EpisodeSummary], before: Floats, after: Floats, *, max_pairs: int = MAX_PAIRS) -> Swaps:
     """The pairs of the same world whose order swaps. `before` and `after`: any two float64 (E,)."""
     worlds = _numbered([episode.world for episode in episodes])
-    old, new = levels(before), levels(after)
+    old, new = value_ranks(before), value_ranks(after)
     order = np.lexsort((new, old, worlds))
     # Sorted like this, a pair swaps exactly if the later episode has the lower key: between worlds keys only rise, and
     # so they do between episodes that were equal before.
@@ -110,22 +109,19 @@ def swaps(episodes: Sequence[EpisodeSummary], before: Floats, after: Floats, *, 
         second = first + distance
         n_swaps += len(first)
         smaller = np.minimum(earlier[second] - earlier[first], later[first] - later[second])
-        clear = smaller > (gaps[most - 1] if len(gaps) >= most else 0.0)
+        clear = smaller > (gaps[max_pairs - 1] if len(gaps) >= max_pairs else 0.0)
         if clear.any():
             gaps = np.concatenate([gaps, smaller[clear]])
             found = np.concatenate([found, np.column_stack([second, first])[clear]])
-            clearest = np.argsort(-gaps, kind="stable")[:most]
+            clearest = np.argsort(-gaps, kind="stable")[:max_pairs]
             found, gaps = found[clearest], gaps[clearest]
-    pairs = tuple(
-        SwappedPair(ahead, behind, float(before[ahead] - before[behind]), float(after[behind] - after[ahead]))
-        for ahead, behind in order[found].tolist()
-    )
+    pairs = tuple(SwappedPair(*pair) for pair in order[found].tolist())
     return Swaps(pairs, n_swaps, int(np.sum(sizes * (sizes - 1) // 2)))
 
 
 def ranks(returns: Floats) -> Ints:
     """1 for the highest return; equal returns share the best rank. int64 (E,)."""
-    return rankdata(-levels(returns), "min").astype(np.int64)
+    return rankdata(-value_ranks(returns), "min").astype(np.int64)
 
 
 def advantages(episodes: Sequence[EpisodeSummary], returns: Floats) -> Floats:

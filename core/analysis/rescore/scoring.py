@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.numbers import Floats, is_equal
+from core.analysis.tolerance import is_equal
 from core.facts.columns import FactColumns
 from core.rewards import RewardShaper
-from core.types import RewardBreakdown, RewardConfig
+from core.types import Floats, RewardBreakdown, RewardConfig
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,12 @@ def breakdowns(columns: FactColumns, episode: int, config: RewardConfig) -> tupl
     )
 
 
-def responsible(columns: FactColumns, episode: int, before: Scores, after: Scores, most: int = 20) -> tuple[int, ...]:
-    """The at most `most` decisions of an episode whose rewards change most, the largest change first."""
+def most_changed_decisions(
+    columns: FactColumns, episode: int, before: Scores, after: Scores, *, max_decisions: int
+) -> tuple[int, ...]:
+    """The at most `max_decisions` decisions of an episode whose rewards change most, the largest change first."""
     own = columns.decisions_of(episode)
     old, new = before.rewards[own], after.rewards[own]
     changed = np.flatnonzero(~is_equal(old, new))
     change = np.abs(new[changed] - old[changed])
-    return tuple(int(at) for at in changed[np.argsort(-change, kind="stable")[:most]])
+    return tuple(int(at) for at in changed[np.argsort(-change, kind="stable")[:max_decisions]])

@@ -25,7 +25,7 @@ from core.analysis.statistics.comparability import (
 )
 from core.analysis.statistics.components import ComponentPay, ComponentTable, component_pay, component_table
 from core.analysis.statistics.published import HUMAN, RANDOM, PublishedRow, published_rows
-from core.analysis.statistics.sample import Floats, Rows, Sample, sample_of
+from core.analysis.statistics.sample import Rows, Sample, sample_of
 from core.analysis.statistics.scores import Distribution, Summary, crafter_score, distribution, summarise
 from core.analysis.statistics.unlocks import UnlockCurve, UnlockTime, unlock_curve, unlock_table, unlock_times
 
@@ -43,7 +43,6 @@ __all__ = [
     "Difference",
     "Distribution",
     "Estimate",
-    "Floats",
     "NoCorrelation",
     "PublishedRow",
     "RankCorrelation",

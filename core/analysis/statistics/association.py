@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from core.analysis.numbers import Floats, levels
-from core.analysis.statistics.bootstrap import CONFIDENCE, MIN_SEEDS, RESAMPLES, SeedBootstrap
+from core.analysis.statistics.bootstrap import CONFIDENCE, MIN_SEEDS, SeedBootstrap
+from core.analysis.tolerance import value_ranks
+from core.types import Floats
 
 Ints = NDArray[np.int64]
 
@@ -42,15 +43,13 @@ class RankCorrelation:
     problem: NoCorrelation | None = None
 
 
-def rank_correlation(
-    first: Floats, second: Floats, seeds: Ints, *, resamples: int = RESAMPLES, entropy: int = 0
-) -> RankCorrelation:
+def rank_correlation(first: Floats, second: Floats, seeds: Ints) -> RankCorrelation:
     """Spearman's rank correlation of two values of E episodes. first, second: (E,).
 
-    Values that differ by rounding only (`core.analysis.numbers`) are ties, and ties get their mean rank.
+    Values that differ by rounding only (`core.analysis.tolerance`) are ties, and ties get their mean rank.
     """
-    ties = levels(first), levels(second)
-    bootstrap = SeedBootstrap(seeds, resamples=resamples, entropy=entropy)
+    ties = value_ranks(first), value_ranks(second)
+    bootstrap = SeedBootstrap(seeds)
     size = len(first), bootstrap.n_seeds
     problem = _problem(*ties)
     if problem is not None:
@@ -68,7 +67,7 @@ def rank_correlation(
 
 
 def resampled(first: Ints, second: Ints, bootstrap: SeedBootstrap) -> Floats:
-    """The correlation of two `levels` in each resample: float64 (B,), NaN if one of the two is constant.
+    """The correlation of two `value_ranks` in each resample: float64 (B,), NaN if one of the two is constant.
 
     An episode whose seed is drawn k times counts k times in the ranks and in the sums: the same as SciPy's correlation
     of the drawn episodes, but for all resamples at once.

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from core.analysis.numbers import Floats
+from core.types import Floats
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 1_000
 MIN_SEEDS: Final = 3  # for an interval: two seeds can only be drawn in three ways
 
+_ENTROPY: Final = 0
 _WEIGHTS_AT_ONCE: Final = 1 << 20  # small enough for a processor's cache
 
 
@@ -40,12 +41,12 @@ class Estimate:
 
 
 class SeedBootstrap:
-    """Resamples the seeds of E episodes. The same seeds, resamples and entropy always give the same draws.
+    """Resamples the seeds of E episodes. The same seeds always give the same draws.
 
     seeds: int64 (E,). n_seeds: G, the number of distinct ones. index: int64 (E,), which of those each episode has.
     """
 
-    def __init__(self, seeds: NDArray[np.int64], *, resamples: int = RESAMPLES, entropy: int = 0) -> None:
+    def __init__(self, seeds: NDArray[np.int64], *, resamples: int = RESAMPLES) -> None:
         distinct, index, counts = np.unique(seeds, return_inverse=True, return_counts=True)
         self.n_seeds = len(distinct)
         self.index = index.astype(np.int64)
@@ -53,11 +54,10 @@ class SeedBootstrap:
         self._order = np.argsort(self.index, kind="stable")
         self._starts = np.cumsum(counts) - counts
         self._resamples = resamples
-        self._entropy = entropy
 
     def weights(self, rows: int) -> Iterator[Floats]:
         """How often each seed is drawn in each resample: float64 (b, G) in parts of at most `rows` resamples."""
-        draw = np.random.default_rng(self._entropy)
+        draw = np.random.default_rng(_ENTROPY)
         for start in range(0, self._resamples, rows):
             size = min(rows, self._resamples - start), self.n_seeds
             yield _times_drawn(draw.integers(0, self.n_seeds, size), self.n_seeds)
@@ -100,7 +100,7 @@ class SeedBootstrap:
                 vectorized=True,
                 confidence_level=CONFIDENCE,
                 method="BCa",
-                rng=np.random.default_rng(self._entropy),
+                rng=np.random.default_rng(_ENTROPY),
             )
         interval: tuple[Floats, Floats] = result.confidence_interval
         # Without spread, BCa is undefined (NaN), and both percentiles are the value itself.

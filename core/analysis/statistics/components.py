@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.numbers import Floats
 from core.analysis.statistics.sample import Rows
 from core.facts import EpisodeFacts
+from core.types import Floats
 
 
 @dataclass(frozen=True)

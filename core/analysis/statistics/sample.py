@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import Floats
 from core.facts import UNLOCK, EpisodeFacts
 from core.store import EpisodeSummary
-from core.types import StopReason
+from core.types import Floats, StopReason
 
 Rows = NDArray[np.int64]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.numbers import Floats
-from core.analysis.statistics.bootstrap import RESAMPLES, Estimate, SeedBootstrap
+from core.analysis.statistics.bootstrap import Estimate, SeedBootstrap
 from core.analysis.statistics.sample import Sample
+from core.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +37,19 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """n values: mean, standard deviation (of the population), minimum, quartiles and maximum."""
+    """n values: mean, standard deviation (of the population) and quartiles."""
 
     n: int
     mean: float
     deviation: float
-    least: float
-    lower: float
+    q1: float
     median: float
-    upper: float
-    most: float
+    q3: float
 
 
 def distribution(values: Floats) -> Distribution:
     """Of at least one value. Quartiles are interpolated linearly."""
-    quantiles = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    quantiles = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
     return Distribution(len(values), float(values.mean()), float(values.std()), *quantiles)
 
 
@@ -65,7 +63,7 @@ def crafter_score(success: Floats) -> Floats:
     return np.asarray(np.expm1(np.log1p(100 * success).mean(axis=-1)), np.float64)
 
 
-def summarise(sample: Sample, *, resamples: int = RESAMPLES, entropy: int = 0) -> Summary:
+def summarise(sample: Sample) -> Summary:
     """The summary of at least one episode. The same input always gives the same output."""
     n_achievements = len(sample.achievements)
     columns = np.column_stack(
@@ -76,7 +74,7 @@ def summarise(sample: Sample, *, resamples: int = RESAMPLES, entropy: int = 0) -
         score = crafter_score(means[..., :n_achievements])
         return np.concatenate([means, score[..., None]], axis=-1)
 
-    bootstrap = SeedBootstrap(sample.seeds, resamples=resamples, entropy=entropy)
+    bootstrap = SeedBootstrap(sample.seeds)
     estimates = bootstrap.of_means(columns, with_score)
     achievements, env_return, shaped_return, steps, score = estimates[n_achievements:]
     return Summary(

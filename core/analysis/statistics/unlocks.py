@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.numbers import Floats
+from core.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class UnlockTime:
 
     n_episodes: int
     n_reached: int
-    lower: float | None
+    q1: float | None
     median: float | None
-    upper: float | None
+    q3: float | None
 
     @property
     def share(self) -> float:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from core.analysis.ledger import Floats, Ledger, LedgerColumn
-from core.types import RewardBreakdown
+from core.analysis.ledger import Ledger, LedgerColumn
+from core.types import Floats, RewardBreakdown
 from pages.components.charts.binned import Binned
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, pointer, styled, vertical_line, with_click_targets

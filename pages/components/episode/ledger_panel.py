@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.ledger import Floats, Ledger, LedgerColumn, Mismatch, return_to_go
+from core.analysis.ledger import Ledger, LedgerColumn, Mismatch, return_to_go
 from core.text import plural
-from core.types import RewardBreakdown
+from core.types import Floats, RewardBreakdown
 from pages.components import charts
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.download import Cell as CsvCell

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from core.analysis.ledger import Floats
 from core.analysis.potential_check import PotentialCheck
+from core.types import Floats
 from pages.components.charts.binned import Binned
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import (

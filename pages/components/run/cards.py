@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import streamlit as st
 from PIL import Image
 
-from core import jobs
 from core.env.render import draw_scene
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError
@@ -232,7 +231,7 @@ def _stop_button(row: EpisodeSummary, place: str) -> None:
 
 def _stop(episode_id: str) -> None:
     try:
-        jobs.stop(store(), episode_id=episode_id)
+        store().queue.request_stop(episode_id=episode_id)
     except StoreError as error:
         flash(str(error))
 

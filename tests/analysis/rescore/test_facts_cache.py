@@ -104,7 +104,7 @@ def test_selecting_episodes(store: TraceStore):
     assert stored.only([episode.id for episode in stored.episodes]) is stored
 
 
-def test_only_foreseen_ends_are_marked(store: TraceStore):
+def test_only_known_ends_are_marked(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 3, stop_reason=StopReason.MAX_STEPS)
     record_episode(store, "episode-2", 3, stop_reason=StopReason.ABORTED)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.analysis.rescore import as_played, breakdowns, responsible, score
+from core.analysis.rescore import as_played, breakdowns, most_changed_decisions, score
 from core.errors import InvalidReward
 from core.facts import Change, FactsWriter
 from core.facts.columns import FactColumns
@@ -63,9 +63,7 @@ def configs(strategy: str) -> st.SearchStrategy[RewardConfig]:
 def random_columns(seed: int) -> FactColumns:
     draw = random.Random(seed)
     lengths = [draw.randrange(1, 30) for _ in range(draw.randrange(1, 6))]
-    return FactColumns(
-        [facts_of_states(random_states(draw, n), draw, foreseen_end=draw.random() < 0.5) for n in lengths]
-    )
+    return FactColumns([facts_of_states(random_states(draw, n), draw, known_end=draw.random() < 0.5) for n in lengths])
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -148,9 +146,9 @@ def test_the_decisions_that_change_most_come_first():
     columns = FactColumns([FactsWriter().facts(), writer.facts()])
     before = score(columns, RewardConfig("per_achievement"))
     after = score(columns, RewardConfig("per_achievement", inventory_weights={"drink": 0.0, "wood": 5.0}))
-    assert responsible(columns, 1, before, after) == (2, 1)
-    assert responsible(columns, 1, before, after, most=1) == (2,)
-    assert responsible(columns, 0, before, after) == ()
+    assert most_changed_decisions(columns, 1, before, after, max_decisions=20) == (2, 1)
+    assert most_changed_decisions(columns, 1, before, after, max_decisions=1) == (2,)
+    assert most_changed_decisions(columns, 0, before, after, max_decisions=20) == ()
 
 
 def test_episodes_without_decisions_can_be_scored(monkeypatch: pytest.MonkeyPatch):

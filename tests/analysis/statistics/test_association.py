@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from core.analysis.numbers import levels
 from core.analysis.statistics import NoCorrelation, SeedBootstrap, rank_correlation
 from core.analysis.statistics.association import resampled
+from core.analysis.tolerance import value_ranks
 
 DRAW = np.random.default_rng(8)
 
@@ -21,7 +21,7 @@ def test_the_same_order_gives_1_and_the_reverse_minus_1():
 
 def test_each_resample_equals_scipys_correlation_of_the_drawn_episodes():
     seeds = DRAW.integers(0, 6, 25)
-    first, second = levels(DRAW.integers(0, 5, 25).astype(float)), levels(DRAW.normal(size=25).round(1))
+    first, second = value_ranks(DRAW.integers(0, 5, 25).astype(float)), value_ranks(DRAW.normal(size=25).round(1))
     bootstrap = SeedBootstrap(seeds, resamples=60)
     weights = np.concatenate(list(bootstrap.weights(60)))
     for weight, found in zip(weights, resampled(first, second, bootstrap), strict=True):

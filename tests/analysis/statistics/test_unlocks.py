@@ -24,7 +24,7 @@ def test_steps_count_from_one_and_unknown_names_and_episodes_are_skipped():
 def test_quartiles_are_over_the_episodes_that_reached_it():
     once, never = unlock_times(np.array([[10.0, NEVER], [30.0, NEVER], [NEVER, NEVER], [20.0, NEVER]]))
     assert (once.n_episodes, once.n_reached, once.share) == (4, 3, 0.75)
-    assert (once.lower, once.median, once.upper) == (15.0, 20.0, 25.0)
+    assert (once.q1, once.median, once.q3) == (15.0, 20.0, 25.0)
     assert (never.n_reached, never.share, never.median) == (0, 0.0, None)
 
 

@@ -16,7 +16,6 @@ from core.analysis.statistics import (
     ComponentTable,
     Difference,
     Distribution,
-    Floats,
     RankCorrelation,
     Rows,
     Sample,
@@ -36,7 +35,7 @@ from core.analysis.statistics import (
 from core.dataset import known_difficulties
 from core.env.rules import ACHIEVEMENTS
 from core.store import EpisodeSummary, World
-from core.types import Difficulty
+from core.types import Difficulty, Floats
 from pages.components.shared.state import store
 
 ALL_TOGETHER = ""  # the key of all policies together, beside those of each

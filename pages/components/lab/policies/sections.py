@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.analysis.rescore import StoredFacts
-from core.analysis.statistics import Estimate, Floats, PublishedRow, Rows, Sample, Summary, component_pay, unlock_curve
+from core.analysis.statistics import Estimate, PublishedRow, Rows, Sample, Summary, component_pay, unlock_curve
 from core.dataset import RADIUS
 from core.env.rules import ACHIEVEMENTS
 from core.store import EpisodeSummary, World
 from core.text import plural
-from core.types import Difficulty, RewardConfig
+from core.types import Difficulty, Floats, RewardConfig
 from pages.components import charts
 from pages.components.charts.download import Download, Table, chart_with_downloads, file_name
 from pages.components.charts.figure import inert

@@ -9,10 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.analysis.statistics import Distribution, Floats, Rows, Sample, UnlockCurve, UnlockTime
+from core.analysis.statistics import Distribution, Rows, Sample, UnlockCurve, UnlockTime
 from core.env.rules import ACHIEVEMENTS
 from core.store import EpisodeSummary
 from core.text import plural
+from core.types import Floats
 from pages.components.charts.figure import COLOURS, Theme, inert, styled
 from pages.components.lab.policies.charts import ABOVE_PX, right_axis, row_offsets
 from pages.components.lab.policies.policies_text import percent
@@ -179,7 +180,7 @@ def _episode_text(episode: EpisodeSummary, policy: str) -> str:
 def _quartiles(row: int, spread: Distribution, title: str, theme: Theme) -> list[dict[str, Any]]:
     """The middle half as a bar below the points, with the median in it."""
     hover = (
-        f"{title}<br>median {signed(spread.median)}, middle half {signed(spread.lower)} to {signed(spread.upper)}<br>"
+        f"{title}<br>median {signed(spread.median)}, middle half {signed(spread.q1)} to {signed(spread.q3)}<br>"
         f"mean {signed(spread.mean)}, standard deviation {number(spread.deviation, 2)}, "
         f"{plural(spread.n, 'episode')}"
     )
@@ -187,7 +188,7 @@ def _quartiles(row: int, spread: Distribution, title: str, theme: Theme) -> list
     bar = {"mode": "lines", "line": {"width": 5, "color": COLOURS["axis"].on(theme)}}
     marker = {"symbol": "line-ns", "size": 11, "line": {"width": 2.5, "color": COLOURS["ink"].on(theme)}}
     return [
-        marks([spread.lower, spread.upper], [at, at], {}, [hover] * 2, showlegend=False) | bar,
+        marks([spread.q1, spread.q3], [at, at], {}, [hover] * 2, showlegend=False) | bar,
         marks([spread.median], [at], marker, [hover], showlegend=False),
     ]
 
@@ -196,10 +197,10 @@ def _time_marks(policy: str, rows: Sequence[tuple[float, UnlockTime, str]], styl
     """rows: height, time and name of each achievement; those that the policy did not reach have no mark."""
     reached = [(height, time.median, time, name) for height, time, name in rows if time.median is not None]
     medians = [median for _, median, _, _ in reached]
-    lows, highs = [time.lower for _, _, time, _ in reached], [time.upper for _, _, time, _ in reached]
+    lows, highs = [time.q1 for _, _, time, _ in reached], [time.q3 for _, _, time, _ in reached]
     hovers = [
         f"<b>{name_text(name)}</b>: {inert(policy)} at median step {number(median)}, half of them "
-        f"between {number(time.lower or 0)} and {number(time.upper or 0)}<br>reached in {time.n_reached:,} of "
+        f"between {number(time.q1 or 0)} and {number(time.q3 or 0)}<br>reached in {time.n_reached:,} of "
         f"{plural(time.n_episodes, 'episode')} ({percent(time.share)})"
         for _, median, time, name in reached
     ]

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.statistics import ComponentPay, Difference, Estimate, Floats, PublishedRow, Summary
+from core.analysis.statistics import ComponentPay, Difference, Estimate, PublishedRow, Summary
 from core.env.rules import ACHIEVEMENTS
 from core.store import EpisodeSummary
+from core.types import Floats
 from pages.components.charts.download import Table
 from pages.components.lab.policies.charts import component_name
 from pages.components.lab.policies.policies_text import interval_text

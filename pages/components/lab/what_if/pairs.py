@@ -8,8 +8,8 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from core.analysis.numbers import is_equal
 from core.analysis.rescore import SwappedPair
+from core.analysis.tolerance import is_equal
 from core.text import plural
 from pages.components.lab.shared.example import offer_example, show_progress
 from pages.components.lab.shared.lab_text import episode_name, from_to, world_text

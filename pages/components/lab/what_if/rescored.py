@@ -12,7 +12,6 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from core.analysis.numbers import is_equal
 from core.analysis.rescore import (
     Comparison,
     Scores,
@@ -21,17 +20,16 @@ from core.analysis.rescore import (
     as_played,
     breakdowns,
     compare,
+    most_changed_decisions,
     ranks,
-    responsible,
     score,
     swaps,
 )
+from core.analysis.tolerance import is_equal
 from core.rewards import RewardShaper
 from core.store import EpisodeSummary
-from core.types import RewardBreakdown, RewardConfig
+from core.types import Floats, RewardBreakdown, RewardConfig
 from pages.components.shared.state import store
-
-Floats = NDArray[np.float64]
 
 REWARDS = "reward configurations"  # in `Rescored.different_settings` if the episodes had several
 
@@ -92,9 +90,9 @@ class Rescored:
         """The index in `episodes`; None if it is not in scope."""
         return next((at for at, episode in enumerate(self.episodes) if episode.id == episode_id), None)
 
-    def responsible(self, at: int, max_decisions: int) -> tuple[int, ...]:
+    def most_changed_decisions(self, at: int, max_decisions: int) -> tuple[int, ...]:
         """The decisions of an episode whose rewards change most."""
-        return responsible(self.stored.columns, at, self.before, self.after, max_decisions)
+        return most_changed_decisions(self.stored.columns, at, self.before, self.after, max_decisions=max_decisions)
 
     def n_changed(self, at: int) -> int:
         """How many decisions of the episode change their reward."""

@@ -7,8 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from core.analysis.numbers import is_equal
 from core.analysis.rescore import StoredFacts
+from core.analysis.tolerance import is_equal
 from core.errors import InvalidInput
 from core.rewards import checked, to_changes
 from core.store import SavedReward

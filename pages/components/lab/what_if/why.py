@@ -121,7 +121,7 @@ def _edits_of(kind: str, name: str) -> str:
 
 def _list_decisions(result: Rescored, at: int) -> None:
     episode = result.episodes[at]
-    places = result.responsible(at, _MAX_DECISIONS)
+    places = result.most_changed_decisions(at, _MAX_DECISIONS)
     if not places:
         st.caption("No decision changes.")
         return

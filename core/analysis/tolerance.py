@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from core.types import Floats
 
 ROUNDING: Final = 1e-9
 """Numbers closer than this share of the lower one's size (at least of 1) count as equal."""
@@ -27,7 +27,7 @@ def is_equal(one: Floats, other: Floats) -> NDArray[np.bool_]:
     return np.maximum(one, other) <= highest_equal(np.minimum(one, other))
 
 
-def levels(values: Floats) -> NDArray[np.int64]:
+def value_ranks(values: Floats) -> NDArray[np.int64]:
     """The rank of each of (n,) finite values among the distinct ones, from 0 (lowest); equal values share it.
 
     A level holds its lowest value and all that count as equal to that one, so a row of small gaps makes many levels.
