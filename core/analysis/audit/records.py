@@ -104,8 +104,8 @@ class Rule(Generic[Subject]):
 
 
 def component(kind: str, name: str) -> str:
-    known = _KINDS.get(kind)
-    return f'{kind} "{name}"' if known is None else known.replace("{}", name)
+    """Such as `the count of "collect drink"`."""
+    return _KINDS.get(kind, f'{kind} "{{}}"').replace("{}", name.replace("_", " "))
 
 
 def amount(value: float) -> str:

@@ -13,7 +13,7 @@ from pages.components.episode.messages_panel import show_messages
 from pages.components.shared.long_text import show_long_data, show_long_text
 from pages.components.shared.problem import show_problem
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import ms, number
+from pages.components.text.format import ms, name_text, number
 from pages.components.text.model_text import (
     INSTEAD,
     attempts_text,
@@ -163,7 +163,7 @@ def _show_tool_calls(calls: tuple[ToolCall, ...], key: str) -> None:
 
 
 def _actions(call: ToolCall) -> str:
-    return ", ".join(one_line(action, _MAX_NAME_LENGTH) for action in call.actions)
+    return ", ".join(name_text(one_line(action, _MAX_NAME_LENGTH)) for action in call.actions)
 
 
 def _show_exchange(call: ModelCall) -> None:

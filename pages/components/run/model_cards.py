@@ -9,7 +9,7 @@ from core.types import Budget, Decision, Spent
 from pages.components.launch.estimate import budget_text
 from pages.components.shared.state import store
 from pages.components.text.escape import one_line
-from pages.components.text.format import number
+from pages.components.text.format import name_text, number
 from pages.components.text.model_text import invalid_answer_text, reasoning_of, tokens, usd, usd_figure
 
 _MAX_REASONING_LENGTH = 280
@@ -69,7 +69,7 @@ def show_last_decision(row: EpisodeSummary) -> None:
     else:
         title = f"Decision {number(decision.index)}{_usage(decision)}"
         reasoning = one_line(_reasoning(decision), _MAX_REASONING_LENGTH) or "(no reasoning)"
-        actions = ", ".join(decision.actions) or "no action executed"
+        actions = ", ".join(map(name_text, decision.actions)) or "no action executed"
         outcome = f"→ {one_line(actions, _MAX_ACTIONS_LENGTH)}{_problem(decision)}"
     with st.container(gap="xxsmall"):
         st.caption(title)

@@ -80,7 +80,7 @@ def test_the_tab_shows_the_request_and_the_answer(data_dir: Path):
     assert "HTTP 200" in facts and "finish reason tool_calls" in facts and "request id req_7" in facts
     assert "The thinking before it." in codes(at) and "Here I go." in codes(at)
     assert any(code.startswith('interact({"actions": ["move_left", "fly"]') for code in codes(at))
-    assert "move_left" in texts(at)
+    assert "move left" in texts(at)
     assert any(text.startswith("✕ dropped: fly (") for text in texts(at))
     assert any("x-ratelimit-remaining-requests: 59" in code for code in codes(at))
     assert any(text.startswith("1. HTTP 200 after ") for text in texts(at))

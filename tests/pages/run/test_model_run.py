@@ -31,7 +31,7 @@ def test_the_last_decision_and_the_spending_are_shown(data_dir: Path):
     assert any(text.startswith("Model calls: 3 · 360 tokens · cost n/a") for text in texts(at))
     (reasoning,) = [text for text in texts(at) if text.startswith(HOSTILE)]
     assert len(reasoning) <= 280
-    assert "→ move_left, do" in texts(at)
+    assert "→ move left, do" in texts(at)
     assert any("Decision 2 · 100 tokens in, 20 out" in caption.value for caption in at.caption)
     (card,) = cards(at)
     assert (card["Model calls"], card["Tokens"], card["Cost, USD"]) == ("3", "360", "n/a")

@@ -18,7 +18,7 @@ from core.types import RewardComponent
 class _Paid:
     """One unlock and what it was paid. parts: each component with its pay, the largest first."""
 
-    name: str
+    label: str
     entry: Entry
     parts: tuple[tuple[RewardComponent, float], ...]
 
@@ -46,11 +46,11 @@ def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
         rule=RULE.id,
         severity=Severity.ALERT if part >= thresholds.twice_share else Severity.NOTICE,
         sentence=f"{plural(len(several), 'unlock was', 'unlocks were')} also paid through inventory or counts: "
-        f"{amount(again)}, which is {share(part)} of what all unlocks paid. The largest is {worst.name}: {parts}.",
+        f"{amount(again)}, which is {share(part)} of what all unlocks paid. The largest is {worst.label}: {parts}.",
         criterion=f"All but the largest component of each unlock's pay are at least {share(thresholds.twice_share)} of "
         "what all unlocks paid; a notice below that.",
         reward=again,
-        evidence=strongest(span([unlock.entry], unlock.name, reward=unlock.again) for unlock in several),
+        evidence=strongest(span([unlock.entry], unlock.label, reward=unlock.again) for unlock in several),
     )
 
 
@@ -63,7 +63,7 @@ def _paid(entry: Entry, name: str) -> _Paid:
         pay = reward.effective_lambda * part.value * own_share(part, brought(part, name))
         if pay > 0:
             parts.append((part, pay))
-    return _Paid(name, entry, tuple(sorted(parts, key=lambda paid: -paid[1])))
+    return _Paid(name.replace("_", " "), entry, tuple(sorted(parts, key=lambda paid: -paid[1])))
 
 
 RULE: Rule[Trail] = Rule(

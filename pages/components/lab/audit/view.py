@@ -16,10 +16,10 @@ from pages.components.audit.alerts import AuditResult, audit_episode, audit_rewa
 from pages.components.audit.thresholds_form import show_thresholds, thresholds
 from pages.components.lab.shared.scope import episodes_in, scope_picker
 from pages.components.lab.shared.table import show_table
-from pages.components.rewards.reward_text import reward_text
+from pages.components.rewards.reward_text import reward_text, strategy_label
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
-from pages.components.text.format import name_text, number, short_id
+from pages.components.text.format import number, short_id
 
 _PAGE_SIZE: Final = 20
 _ROWS_IN_SIGHT: Final = 10
@@ -62,7 +62,7 @@ def _show_configs(chosen: StoredFacts, limits: AuditThresholds) -> None:
     for config_hash, episodes in list(played.items())[:_MAX_CONFIGS]:
         config = episodes[0].spec.reward
         result = audit_rewards(config, limits)
-        name = names.get(config_hash) or name_text(one_line(config.strategy, 40))
+        name = names.get(config_hash) or one_line(strategy_label(config.strategy), 40)
         count = plural(len(episodes), "episode")
         title = f"{name} ({safe_text(config_hash, 100)[:8]}), {count}: {audit_text(result)}"
         with st.expander(escape(title), expanded=len(played) == 1 and bool(result.n_alerts)):

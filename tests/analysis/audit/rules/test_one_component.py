@@ -19,7 +19,7 @@ shares = partial(found, "one_component")
 def test_a_component_with_more_than_half_of_everything_is_found():
     (alert,) = shares(Story().repeat(60, DRINK))
     assert alert.reward == pytest.approx(59 * 0.06)
-    assert 'The count of "collect_drink" paid 3.54 in 59 decisions, unlocks left out: 77%' in alert.sentence
+    assert 'The count of "collect drink" paid 3.54 in 59 decisions, unlocks left out: 77%' in alert.sentence
     assert [(span.first_decision, span.last_decision) for span in alert.evidence] == [(1, 59)]
 
 

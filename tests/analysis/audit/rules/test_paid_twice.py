@@ -21,10 +21,10 @@ def test_the_default_weights_give_a_notice():
     (alert,) = twice(Story().decide(WOOD))
     assert alert.severity is Severity.NOTICE
     assert alert.reward == pytest.approx(0.08 + 0.10)
-    assert 'the unlock of "collect_wood" 1.00, "wood" in the inventory 0.10, the count of "collect_wood" 0.08' in (
+    assert 'the unlock of "collect wood" 1.00, "wood" in the inventory 0.10, the count of "collect wood" 0.08' in (
         alert.sentence
     )
-    assert [(span.first_decision, span.caption) for span in alert.evidence] == [(0, "collect_wood")]
+    assert [(span.first_decision, span.caption) for span in alert.evidence] == [(0, "collect wood")]
 
 
 def test_more_of_the_same_item_in_the_decision_does_not_count():
