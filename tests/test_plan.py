@@ -295,6 +295,9 @@ def test_invalid_ops_are_rejected(ops: object, message: str):
 )
 def test_older_limits_count_decisions_and_the_smaller_one_applies(limits: dict[str, int], kept: int):
     assert cut_ops(ALTERNATION, **limits) == ALTERNATION[:kept]
+
+
+def test_an_older_limit_that_is_not_positive_is_rejected():
     with pytest.raises(InvalidConfig, match="^max_llm_calls is 0;"):
         cut_ops(ALTERNATION, max_llm_calls=0)
 

@@ -1,3 +1,5 @@
+"""Text is cut, joined, quoted and escaped for people and for the store."""
+
 from __future__ import annotations
 
 from typing import Any

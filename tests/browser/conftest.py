@@ -57,6 +57,10 @@ class Windows:
             self._contexts[look] = self._browser.new_context(color_scheme=scheme, device_scale_factor=ratio)
         return self._contexts[look].new_page()
 
+    def open_new(self, scheme: Literal["light", "dark"], ratio: float) -> Page:
+        """A window that has loaded nothing yet, and that no other test gets."""
+        return self._browser.new_context(color_scheme=scheme, device_scale_factor=ratio).new_page()
+
     def free(self, page: Page, scheme: str, ratio: float) -> None:
         """Leave the dashboard, and let another test use the window."""
         page.goto("about:blank")
@@ -71,7 +75,8 @@ def windows(browser: Browser) -> Windows:
 
 @pytest.fixture
 def open_page(windows: Windows) -> Iterator[OpenPage]:
-    """Opens pages in a window of a given size and scheme. script: JavaScript that runs before those of the page.
+    """Opens pages in a window of a given size and scheme. script: JavaScript that runs before those of the page, in a
+    window of its own.
 
     Afterwards the test fails if one of them called another host, or threw.
     """
@@ -98,7 +103,7 @@ def open_page(windows: Windows) -> Iterator[OpenPage]:
         ratio: float = 1.0,
         script: str = "",
     ) -> Page:
-        page = windows.open(scheme, ratio)
+        page = windows.open_new(scheme, ratio) if script else windows.open(scheme, ratio)
         opened.append((page, scheme, ratio, bool(script)))
         page.set_viewport_size({"width": width, "height": height})
         if script:
@@ -113,8 +118,8 @@ def open_page(windows: Windows) -> Iterator[OpenPage]:
         page.remove_listener("request", on_request)
         page.remove_listener("pageerror", on_error)
         page.remove_listener("console", on_console)
-        if has_script:  # it would run in the next test too
-            page.close()
+        if has_script:
+            page.context.close()
         else:
             windows.free(page, scheme, ratio)
     assert outside == []

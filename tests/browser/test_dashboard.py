@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from core.env.rules import ENGINE_VERSION
 from core.settings import Settings
-from core.store import EpisodeFilter, EpisodeSummary, TraceStore
-from core.types import EpisodeStatus
+from core.store import EpisodeSummary, TraceStore
+from core.types import EpisodeSpec, EpisodeStatus, Limits, PolicySpec
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
+from tests.support.launches import record_queue, run_of
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
@@ -21,7 +23,6 @@ WAIT_MS = 60_000
 
 @pytest.fixture(scope="module")
 def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Dashboard]:
-    """One dashboard for all tests below, which run in order."""
     with Dashboard(tmp_path_factory.mktemp("dashboard")) as running:
         yield running
 
@@ -30,6 +31,20 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Ite
 def stored(dashboard: Dashboard) -> Iterator[TraceStore]:
     with TraceStore.from_settings(Settings(dashboard.data_dir, None, 2)) as store:
         yield store
+
+
+@pytest.fixture
+def finished(stored: TraceStore) -> EpisodeSummary:
+    """An episode of the scripted policy, recorded now."""
+    return record_episode(stored)
+
+
+def record_episode(store: TraceStore) -> EpisodeSummary:
+    limits = Limits(max_steps=120, max_decisions=120)
+    run = run_of(EpisodeSpec(42, PolicySpec("scripted"), 1, limits=limits, engine_version=ENGINE_VERSION))
+    store.runs.create(run)
+    record_queue(store)
+    return store.runs.episodes(run.id).rows[0]
 
 
 def launch(page: Page, dashboard: Dashboard, **query: object) -> str:
@@ -47,17 +62,6 @@ def wait_for(condition: Callable[[], bool], sentence: str) -> None:
         time.sleep(0.2)
 
 
-def newest(store: TraceStore) -> EpisodeSummary:
-    return store.episodes.page(EpisodeFilter(), limit=1).rows[0]
-
-
-def test_an_empty_dashboard_offers_samples(open_page: OpenPage, dashboard: Dashboard):
-    page = open_page()
-    page.goto(dashboard.url)
-    expect(page.get_by_text("Nothing is stored yet")).to_be_visible(timeout=WAIT_MS)
-    expect(page.get_by_role("button", name="Play three sample episodes")).to_be_visible()
-
-
 def test_a_launched_episode_is_played_and_shown_as_finished(
     open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
 ):
@@ -71,11 +75,10 @@ def test_a_launched_episode_is_played_and_shown_as_finished(
 
 
 def test_an_episode_is_replayed_with_keys_and_plays_while_the_panels_follow(
-    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore, finished: EpisodeSummary
 ):
-    row = newest(stored)
     page = open_page()
-    page.goto(f"{dashboard.url}/episode?id={row.id}")
+    page.goto(f"{dashboard.url}/episode?id={finished.id}")
     settle(page, player=True)
     canvas = page.locator("canvas[data-step]")
     for key, frame in [
@@ -83,13 +86,13 @@ def test_an_episode_is_replayed_with_keys_and_plays_while_the_panels_follow(
         ("ArrowRight", 1),
         ("Shift+ArrowRight", 11),
         ("ArrowLeft", 10),
-        ("End", row.n_steps),
+        ("End", finished.n_steps),
     ]:
         page.keyboard.press(key)
         expect(canvas).to_have_attribute("data-step", str(frame))
     page.keyboard.press("Home")
     page.keyboard.press("u")
-    first_unlock = min(stored.episodes.load(row.id).unlock_steps.values()) + 1
+    first_unlock = min(stored.episodes.load(finished.id).unlock_steps.values()) + 1
     expect(canvas).to_have_attribute("data-step", str(first_unlock))
     page.keyboard.press("Home")
     expect(canvas).to_have_attribute("data-step", "0")
@@ -133,13 +136,12 @@ def test_the_launch_button_is_visible_without_scrolling(open_page: OpenPage, das
 
 
 def test_a_deep_link_opens_at_its_step_and_shows_what_the_decision_earned(
-    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore, finished: EpisodeSummary
 ):
-    row = newest(stored)
-    paid = next(d for d in stored.episodes.load(row.id).decisions if d.reward.total)
+    paid = next(d for d in stored.episodes.load(finished.id).decisions if d.reward.total)
     step = paid.steps[-1].index + 1
     page = open_page(height=1400)
-    page.goto(f"{dashboard.url}/episode?id={row.id}&step={step}&tab=reward")
+    page.goto(f"{dashboard.url}/episode?id={finished.id}&step={step}&tab=reward")
     settle(page, player=True)
     expect(page.locator("canvas[data-step]")).to_have_attribute("data-step", str(step))
     expect(page.get_by_text(f"Decision {paid.index} earned").first).to_be_visible(timeout=WAIT_MS)
@@ -157,12 +159,14 @@ def test_a_running_episode_is_stopped(open_page: OpenPage, dashboard: Dashboard,
     expect(page.get_by_text("aborted").first).to_be_visible(timeout=WAIT_MS)
 
 
-def test_a_restarted_dashboard_shows_everything_stored(open_page: OpenPage, dashboard: Dashboard, stored: TraceStore):
+def test_a_restarted_dashboard_shows_everything_stored(
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore, finished: EpisodeSummary
+):
     before = stored.episodes.totals()
     dashboard.stop()
     dashboard.start()
     page = open_page()
-    page.goto(f"{dashboard.url}/episode?id={newest(stored).id}")  # a new server's very first request
+    page.goto(f"{dashboard.url}/episode?id={finished.id}")  # a new server's very first request
     settle(page, player=True)
     expect(page.get_by_role("link", name="Runs", exact=True)).to_be_visible()
     page.goto(dashboard.url)
@@ -171,9 +175,8 @@ def test_a_restarted_dashboard_shows_everything_stored(open_page: OpenPage, dash
 
 
 def test_every_page_is_drawn_in_a_narrow_dark_window(
-    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore, take_screenshot: Callable[[Page, str], Path]
+    open_page: OpenPage, dashboard: Dashboard, finished: EpisodeSummary, take_screenshot: Callable[[Page, str], Path]
 ):
-    finished = stored.episodes.page(EpisodeFilter(statuses=(EpisodeStatus.COMPLETED,)), limit=1).rows[0]
     urls = {
         "traces": "/",
         "launch": "/launch",
@@ -194,35 +197,41 @@ def test_every_page_is_drawn_in_a_narrow_dark_window(
         assert take_screenshot(page, f"{name}_dark_1024").stat().st_size > 10_000
 
 
-def test_episodes_are_deleted_after_a_question_and_a_download_names_those_deleted_since(
-    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore, take_screenshot: Callable[[Page, str], Path]
+def test_episodes_are_deleted_after_a_question(
+    open_page: OpenPage,
+    dashboard: Dashboard,
+    stored: TraceStore,
+    finished: EpisodeSummary,
+    take_screenshot: Callable[[Page, str], Path],
 ):
-    row = newest(stored)
     before = stored.episodes.totals().episodes
     page = open_page(width=1440)
-    page.goto(dashboard.url)
-    settle(page)
-    table = page.get_by_test_id("stDataFrame")
-    expect(table).to_be_visible()
+    tick_the_newest(page, dashboard)
     take_screenshot(page, "traces_light_1440")
-    _tick_the_first(table)
     page.get_by_role("button", name="Delete 1").click()
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
     assert stored.episodes.totals().episodes == before
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     wait_for(lambda: stored.episodes.totals().episodes == before - 1, "The episode was not deleted.")
-    assert row.id not in [entry.id for entry in stored.episodes.page().rows]
-    page.reload()
-    settle(page)
-    expect(table).to_be_visible(timeout=WAIT_MS)
-    _tick_the_first(table)
+    assert finished.id not in [entry.id for entry in stored.episodes.page().rows]
+
+
+def test_a_download_names_episodes_deleted_since_they_were_chosen(
+    open_page: OpenPage, dashboard: Dashboard, stored: TraceStore, finished: EpisodeSummary
+):
+    page = open_page(width=1440)
+    tick_the_newest(page, dashboard)
     download = page.get_by_role("button", name="Download JSON")
     expect(download).to_be_visible(timeout=WAIT_MS)
-    stored.episodes.delete([newest(stored).id])
+    stored.episodes.delete([finished.id])
     download.click()
     expect(page.get_by_text("Not in the download, because deleted")).to_be_visible(timeout=WAIT_MS)
 
 
-def _tick_the_first(table: Locator) -> None:
-    table.page.wait_for_timeout(500)  # the grid computes its layout after it appears
+def tick_the_newest(page: Page, dashboard: Dashboard) -> None:
+    page.goto(dashboard.url)
+    settle(page)
+    table = page.get_by_test_id("stDataFrame")
+    expect(table).to_be_visible(timeout=WAIT_MS)
+    page.wait_for_timeout(500)  # the grid computes its layout after it appears
     table.click(position={"x": 20, "y": 55})

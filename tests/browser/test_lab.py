@@ -60,10 +60,14 @@ def expect_checked(page: Page, *names: str) -> None:
         expect(page.get_by_role("radio", name=name, exact=True)).to_be_checked(timeout=WAIT_MS)
 
 
-def test_the_example_of_an_empty_lab_is_played(open_page: OpenPage, tmp_path: Path, browser: Browser):
+def test_an_empty_dashboard_offers_samples_and_its_lab_can_start_the_example(
+    open_page: OpenPage, tmp_path: Path, browser: Browser
+):
     with Dashboard(tmp_path / "data") as empty:
         page = open_page(width=1440)
         page.goto(empty.url)
+        expect(page.get_by_text("Nothing is stored yet")).to_be_visible(timeout=WAIT_MS)
+        expect(page.get_by_role("button", name="Play three sample episodes")).to_be_visible()
         page.get_by_role("link", name="Lab", exact=True).click()
         page.get_by_role("button", name="Play the example").click(timeout=WAIT_MS)
         expect(page.get_by_text("Playing the example: 0 of 4 episodes finished.")).to_be_visible(timeout=WAIT_MS)

@@ -107,6 +107,16 @@ def test_without_a_picture_or_at_another_size_the_trajectory_is_the_same(env_at:
         assert unobserved.state_digest() == large.state_digest() == usual.state_digest()
 
 
+def test_each_seed_and_episode_has_its_own_world() -> None:
+    env = CrafterEnv(area=(20, 20), observe=False)
+    digests: set[str] = set()
+    for seed in (0, 1, 2**31 - 1):
+        for episode in (1, 2):
+            env.reset(seed=seed, options={"episode": episode})
+            digests.add(env.state_digest())
+    assert len(digests) == 6
+
+
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: f"seed {recorded['seed']}")
 def test_an_episode_recorded_by_version_0_1_is_replayed_exactly(recorded: dict[str, Any]) -> None:
     env = CrafterEnv(observe=False)

@@ -26,7 +26,7 @@ def columns(episodes: list[list[StateFacts]]) -> FactColumns:
     return FactColumns([facts_of_states(states, draw, known_end=len(states) > 2) for states in episodes])
 
 
-def test_episodes_stand_one_after_the_other_also_empty_ones(columns: FactColumns):
+def test_columns_hold_the_episodes_in_order_with_empty_ones(columns: FactColumns):
     assert columns.starts.tolist() == [0, 8, 8, 9, 68]
     assert (columns.n_episodes, columns.n_decisions) == (4, 68)
     assert columns.sums(np.ones(68)).tolist() == [8.0, 0.0, 1.0, 59.0]

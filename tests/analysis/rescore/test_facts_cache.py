@@ -7,7 +7,7 @@ import numpy as np
 from core.analysis.rescore import RewardFactsCache, as_played, score
 from core.store import TraceStore
 from core.types import RewardConfig, StopReason
-from tests.support.records import START, make_decisions, make_run, record_episode
+from tests.support.records import START, change, make_decisions, make_run, record_episode
 
 
 def test_it_contains_the_ended_episodes_with_decisions(store: TraceStore):
@@ -65,14 +65,14 @@ def test_a_corrupt_episode_is_reported_and_skipped_until_it_is_repaired(store: T
     store.runs.create(make_run("run-1", ["episode-1", "episode-2"]))
     record_episode(store, "episode-1", 5)
     record_episode(store, "episode-2", 5)
-    _change(store, "UPDATE episodes SET n_decisions = 6 WHERE uuid = 'episode-1'")
+    change(store, "UPDATE episodes SET n_decisions = 6 WHERE uuid = 'episode-1'")
     cache = RewardFactsCache(store.rewards)
     stored = cache.refresh()
     assert [episode.id for episode in stored.episodes] == ["episode-2"]
     ((name, problem),) = stored.unreadable
     assert name == "episode-1" and "episode-1" in problem
     assert stored.only(["episode-2"]).unreadable == (), "nothing in the selection is corrupt"
-    _change(store, "UPDATE episodes SET n_decisions = 5 WHERE uuid = 'episode-1'")
+    change(store, "UPDATE episodes SET n_decisions = 5 WHERE uuid = 'episode-1'")
     repaired = cache.refresh()
     assert ([episode.id for episode in repaired.episodes], repaired.unreadable) == (["episode-1", "episode-2"], ())
 
@@ -81,15 +81,10 @@ def test_corrupt_reward_facts_are_rebuilt(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 5)
     whole = RewardFactsCache(store.rewards).refresh()
-    _change(store, "UPDATE episode_packs SET blob = substr(blob, 1, 20)")
+    change(store, "UPDATE episode_packs SET blob = substr(blob, 1, 20)")
     stored = RewardFactsCache(store.rewards).refresh()
     assert stored.unreadable == ()
     assert stored.columns.logged.tolist() == whole.columns.logged.tolist()
-
-
-def _change(store: TraceStore, statement: str) -> None:
-    with store._database.writing() as connection:
-        assert connection.exec_driver_sql(statement).rowcount == 1
 
 
 def test_selecting_episodes(store: TraceStore):

@@ -90,9 +90,14 @@ def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, downl
     assert lines == written(tmp_path, "--all-policies", "--policy=random")
 
 
-def test_only_a_models_episode_downloads_examples(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
+def test_a_models_episode_downloads_its_examples(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
     opened("episode", id=EPISODE)
     assert downloads["download-sft"]() == written(tmp_path, f"--episode={EPISODE}")
+
+
+def test_an_episode_of_another_policy_offers_no_examples(recorded: TraceStore, downloads: dict[str, Any]):
+    opened("episode", id="1" * 32)
+    assert downloads and "download-sft" not in downloads
 
 
 def test_several_episodes_are_a_zip_without_deleted_ones(recorded: TraceStore):

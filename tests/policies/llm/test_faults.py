@@ -59,7 +59,7 @@ def test_an_outage_fails_the_episode_with_its_kind(llmock: Any, status: int, kin
     episode = played(llmock, http_retries=0)
     assert episode.stop_reason is StopReason.POLICY_ERROR
     assert episode.outcome is not None and episode.outcome.error is not None
-    assert episode.outcome.error.kind in (kind, "model_not_found")
+    assert episode.outcome.error.kind == kind
     assert episode.decisions[0].model_call is not None and episode.decisions[0].model_call.status == status
 
 
@@ -74,7 +74,7 @@ def test_a_broken_call_is_asked_for_again(llmock: Any, fault: str, kinds: tuple[
     assert call is not None and len(call.earlier) == 1 and call.earlier[0].error_kind in kinds
 
 
-def test_a_prompt_that_is_too_long_is_said(llmock: Any) -> None:
+def test_a_prompt_that_is_too_long_is_reported(llmock: Any) -> None:
     llmock.context_overflow()
     episode = played(llmock)
     assert episode.outcome is not None and episode.outcome.error is not None

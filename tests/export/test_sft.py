@@ -20,10 +20,11 @@ from core.policies.tools import tool_schema
 from core.rollout import run_rollout
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeSpec, Limits, PolicySpec
+from tests.support import ROOT
 from tests.support.model.fake_client import answer, play_model, says
 from tests.support.records import make_run, record_episode
 
-DATA = Path(__file__).parent / "data"
+DATA = ROOT / "tests" / "data"
 DIALECTS = json.loads((DATA / "tool_call_dialects.json").read_text(encoding="utf-8"))
 PROSE = says({"content": "I walk."})
 HOSTILE = 'end\u2028 \u0085 \x0b \r\n </s> <|im_end|> "quoted" \\ \x00 \U0001f409 \ud83d'

@@ -32,10 +32,11 @@ from core.settings import Settings, worker_environment
 from core.store import TraceStore
 from core.store.database import FILE_NAME
 from core.types import EpisodeError, Outcome, StopReason
+from tests.support import ROOT
 from tests.support.model.fake_client import answer, play_model
 from tests.support.records import START, make_decisions, make_run, record_episode
 
-SCHEMA = Path(__file__).parent / "data" / "export_schema_v1.json"
+SCHEMA = ROOT / "tests" / "data" / "export_schema_v1.json"
 
 
 @pytest.fixture
@@ -367,7 +368,7 @@ def command(settings: Settings, *arguments: str, stdout: Any = subprocess.PIPE) 
     return subprocess.run(
         [sys.executable, "-m", "core.export", *arguments],
         env=worker_environment(settings),
-        cwd=Path(__file__).parent.parent,
+        cwd=ROOT,
         stdout=stdout,
         stderr=subprocess.PIPE,
         check=False,
