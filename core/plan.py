@@ -22,7 +22,7 @@ from core.env.checks import MAX_SEED, checked_config, checked_seed
 from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
 from core.params import Integer, Kind, Number, OneOf, read_value
 from core.policies import checked_policy
-from core.rewards import checked
+from core.rewards import checked_reward
 from core.text import quoted
 from core.types import Budget, EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
 
@@ -180,7 +180,7 @@ def _checked_plan(plan: LaunchPlan, achievements: Collection[str], items: Collec
         seeds=seeds,
         episodes_per_seed=episodes_per_seed,
         policy=checked_policy(plan.policy),
-        reward=checked(plan.reward, achievements=achievements, items=items),
+        reward=checked_reward(plan.reward, achievements=achievements, items=items),
         limits=checked_limits(plan.limits),
         env=checked_config(plan.env.area, plan.env.view, plan.env.length),
         on_done=OnDone(read_value(plan.on_done, OneOf(tuple(OnDone)), "on_done")),

@@ -121,7 +121,7 @@ class StateFacts:
 
 @dataclass(frozen=True)
 class RewardConfig:
-    """How decisions are rewarded. `core.rewards.checked` validates it and makes names canonical.
+    """How decisions are rewarded. `core.rewards.checked_reward` validates it and makes names canonical.
 
     indicator_lambda: scales the total; None and 0 count as 1.0.
     weights: reward of an unlock by achievement name (default 1.0).

@@ -18,7 +18,7 @@ from core.env.simulation import local_grid
 from core.errors import InvalidInput, JobError, StoreError
 from core.plan import LaunchPlan, checked_budget, checked_limits, make_run, parse_seeds
 from core.policies import POLICIES, checked_policy
-from core.rewards import checked
+from core.rewards import checked_reward
 from core.store import EpisodeFilter
 from core.text import plural
 from core.types import EnvConfig, EpisodeStatus, OnDone, Run
@@ -109,7 +109,9 @@ def main() -> None:
         reward_place = st.container()
         _reward_start()
         reward_given = reward_form(LAUNCH)
-        reward = check("Reward", reward_place, lambda: checked(reward_given, achievements=ACHIEVEMENTS, items=ITEMS))
+        reward = check(
+            "Reward", reward_place, lambda: checked_reward(reward_given, achievements=ACHIEVEMENTS, items=ITEMS)
+        )
     with seeds_tab:
         generate_missing_worlds = seed_gallery(env or EnvConfig())
     with summary:

@@ -33,32 +33,36 @@ from core.facts.columns import FactColumns
 from core.scenes import PackedScenes
 from core.types import Floats
 
-NAME: Final = "next_resource"
-LABEL: Final = "Distance to the next resource"
-DESCRIPTION: Final = (
-    "Minus the distance, in cells along both axes, to the nearest cell in view of what is needed next: trees until "
-    "there is wood for table and pickaxe, then stone, coal, iron, diamond. If none is in view, the view's range."
-)
-
 RESOURCES: Final = ("wood", "stone", "coal", "iron", "diamond")
 _CELLS: Final = ("tree", "stone", "coal", "iron", "diamond")
 _NOTHING: Final = len(RESOURCES)
 
 
-def around(columns: FactColumns, scenes: PackedScenes) -> tuple[Floats, Floats]:
-    """phi before and after each decision of one episode: two float64 (N,).
+class NextResource:
+    name = "next_resource"
+    label = "Distance to the next resource"
+    description = (
+        "Minus the distance, in cells along both axes, to the nearest cell in view of what is needed next: trees until "
+        "there is wood for table and pickaxe, then stone, coal, iron, diamond. If none is in view, the view's range."
+    )
 
-    columns: of that one episode. scenes: all of its scenes, that of the reset first. Raises InvalidInput if there are
-    fewer scenes than steps.
-    """
-    ends = columns.step_ends
-    if len(ends) and int(ends.max()) >= len(scenes):
-        raise InvalidInput(f"The decisions took {int(ends.max())} steps, but only {len(scenes)} scenes are stored.")
-    frames = np.concatenate([np.zeros(1, np.int32), ends])
-    distances = _distances(scenes)
-    needed_before, needed_after = needed_next(columns)
-    # 0.0 - x and not -x, which would make the potential -0.0 at the resource.
-    return 0.0 - distances[needed_before, frames[:-1]], 0.0 - distances[needed_after, frames[1:]]
+    def __init__(self, scenes: PackedScenes) -> None:
+        """scenes: all of one episode, that of the reset first."""
+        self._scenes = scenes
+
+    def around(self, columns: FactColumns) -> tuple[Floats, Floats]:
+        """phi before and after each decision of that episode: two float64 (N,).
+
+        Raises InvalidInput if there are fewer scenes than steps.
+        """
+        ends, n_scenes = columns.step_ends, len(self._scenes)
+        if len(ends) and int(ends.max()) >= n_scenes:
+            raise InvalidInput(f"The decisions took {int(ends.max())} steps, but only {n_scenes} scenes are stored.")
+        frames = np.concatenate([np.zeros(1, np.int32), ends])
+        distances = _distances(self._scenes)
+        needed_before, needed_after = needed_next(columns)
+        # 0.0 - x and not -x, which would make the potential -0.0 at the resource.
+        return 0.0 - distances[needed_before, frames[:-1]], 0.0 - distances[needed_after, frames[1:]]
 
 
 def needed_next(columns: FactColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

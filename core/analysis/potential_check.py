@@ -17,11 +17,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis import next_resource
+from core.analysis.next_resource import NextResource
 from core.analysis.tolerance import ROUNDING
-from core.facts.columns import FactColumns
-from core.rewards.potentials import POTENTIALS
-from core.scenes import PackedScenes
+from core.rewards.potentials import POTENTIALS, Potential
 from core.types import Floats
 
 
@@ -36,20 +34,8 @@ class Reading(StrEnum):
         return rewards - env_rewards if self is Reading.INSTEAD else rewards
 
 
-@dataclass(frozen=True, slots=True)
-class PotentialChoice:
-    """A potential to choose from. needs_scenes: it reads the map."""
-
-    name: str
-    label: str
-    description: str
-    needs_scenes: bool = False
-
-
-CHOICES: Final[dict[str, PotentialChoice]] = {
-    **{name: PotentialChoice(name, each.label, each.description) for name, each in POTENTIALS.items()},
-    next_resource.NAME: PotentialChoice(next_resource.NAME, next_resource.LABEL, next_resource.DESCRIPTION, True),
-}
+CHOICES: Final[dict[str, Potential | type[NextResource]]] = {**POTENTIALS, NextResource.name: NextResource}
+"""The potentials to compare with. The last one needs the scenes of an episode, which `NextResource` is made with."""
 
 
 @dataclass(frozen=True)
@@ -139,17 +125,6 @@ class PotentialCheck:
         return float(values @ self.gamma ** np.arange(len(values), dtype=np.float64))
 
 
-def potential_around(name: str, columns: FactColumns, scenes: PackedScenes | None = None) -> tuple[Floats, Floats]:
-    """phi before and after each decision of one episode: two float64 (N,).
-
-    scenes: all scenes of the episode, if `CHOICES[name].needs_scenes`. Raises InvalidInput if some are missing.
-    """
-    if name in POTENTIALS:
-        return POTENTIALS[name].around(columns)
-    assert scenes is not None
-    return next_resource.around(columns, scenes)
-
-
 def check(
     shaping: Floats,
     around: tuple[Floats, Floats],
@@ -160,7 +135,7 @@ def check(
 ) -> PotentialCheck:
     """Compare a shaping with a potential.
 
-    shaping: float64 (n,), see `Reading.shaping`. around: phi before and after, see `potential_around`. is_end: (n,),
+    shaping: float64 (n,), see `Reading.shaping`. around: phi before and after, see `Potential.around`. is_end: (n,),
     see `FactColumns.is_end`.
     """
     before, after = around

@@ -21,7 +21,7 @@ _WEIGHT: Final = Number(-1e9, 1e9)
 _LIMIT: Final = Integer(-(10**9), 10**9)
 
 
-def checked(
+def checked_reward(
     config: RewardConfig, *, achievements: Collection[str] | None = None, items: Collection[str] | None = None
 ) -> RewardConfig:
     """`config` with canonical names and plain numbers; two that mean the same become equal.

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from core.errors import InvalidReward, did_you_mean
 from core.params import Integer
-from core.rewards.config import checked
+from core.rewards.config import checked_reward
 from core.text import quoted
 from core.types import RewardConfig
 
@@ -36,7 +36,7 @@ def to_document(config: RewardConfig) -> str:
     has the names that trainers know (`enabled`, `mode`, `strategy`, `indicator_lambda`, `step_beta`, `weights`,
     `k_limits`) and our additional tables and parameters.
     """
-    config = checked(config)
+    config = checked_reward(config)
     values = asdict(config)
     document = {
         "format": FORMAT,
@@ -52,7 +52,7 @@ def to_changes(config: RewardConfig) -> str:
 
     A table that differs is written as a whole. Raises InvalidReward.
     """
-    values, defaults = asdict(checked(config)), asdict(RewardConfig())
+    values, defaults = asdict(checked_reward(config)), asdict(RewardConfig())
     changed = {key: values[key] for key in _KEYS if key == "strategy" or values[key] != defaults[key]}
     return json.dumps(changed, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -63,7 +63,8 @@ def from_document(
     """The checked configuration of such a JSON text, or of its `step_rewards` object alone.
 
     Missing keys and tables that are null have their defaults: trainers write both. `config_hash` is not compared,
-    because files may be edited by hand. achievements, items: see `checked`. Raises InvalidReward for anything else.
+    because files may be edited by hand. achievements, items: see `checked_reward`. Raises InvalidReward for anything
+    else.
     """
     document = _parsed(text)
     where = "The configuration"
@@ -79,7 +80,7 @@ def from_document(
         document = _object(document[_BODY], where)
     _refuse_unknown(document, _KEYS, where)
     given: dict[str, Any] = {key: value for key, value in document.items() if value is not None or key not in _TABLES}
-    return checked(RewardConfig(**given), achievements=achievements, items=items)
+    return checked_reward(RewardConfig(**given), achievements=achievements, items=items)
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.facts import Change
 from core.rewards.base import Strategy, strategy_errors
-from core.rewards.config import build_params, checked
+from core.rewards.config import build_params, checked_reward
 from core.rewards.registry import find_strategy
 from core.types import RewardBreakdown, RewardComponent, RewardConfig, StateFacts
 
@@ -31,7 +31,7 @@ class RewardShaper:
     """
 
     def __init__(self, config: RewardConfig, credit_counts: Mapping[str, int] | None = None) -> None:
-        self.config = checked(config)
+        self.config = checked_reward(config)
         strategy = find_strategy(self.config.strategy)
         with strategy_errors(f'The strategy "{strategy.name}" cannot be created'):
             self._strategy: Strategy[Any] = strategy(self.config, build_params(strategy, self.config.params))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.analysis.next_resource import RESOURCES, around, needed_next
+from core.analysis.next_resource import RESOURCES, NextResource, needed_next
 from core.env.rules import PLACE, SEMANTIC_IDS
 from core.errors import InvalidInput
 from core.facts import FactsWriter
@@ -70,14 +70,14 @@ def test_the_first_resource_that_is_lacking_is_needed(state: StateFacts, resourc
 def test_phi_is_minus_the_distance_to_the_nearest_cell_in_view():
     scenes = [scene(0, tree=(3, -2)), scene(1, tree=(0, 1)), scene(2, stone=(1, 0)), scene(3, stone=(-4, 2))]
     states = [facts(), facts(), facts(), facts(("table",), wood_pickaxe=1)]
-    before, after = around(columns_of(states), read_packed(pack_scenes(scenes)))
+    before, after = NextResource(read_packed(pack_scenes(scenes))).around(columns_of(states))
     assert before.tolist() == [-5.0, -1.0, -7.0]  # no tree in the third: the view's range
     assert after.tolist() == [-1.0, -7.0, -6.0]
 
 
 def test_phi_is_0_if_nothing_is_needed():
     done = facts(("table", "furnace"), iron_pickaxe=1, diamond=1)
-    after = around(columns_of([facts(), done]), read_packed(pack_scenes([scene(0), scene(1)])))[1]
+    after = NextResource(read_packed(pack_scenes([scene(0), scene(1)]))).around(columns_of([facts(), done]))[1]
     assert after.tolist() == [0.0]
 
 
@@ -86,15 +86,15 @@ def test_a_decision_of_several_steps_is_compared_at_its_ends_and_one_without_ste
     writer.add(facts(), facts(), (), step_end=2)
     writer.add(facts(), facts(), (), step_end=2)
     scenes = read_packed(pack_scenes([scene(0, tree=(1, 0)), scene(1, tree=(2, 0)), scene(2, tree=(3, 0))]))
-    before, after = around(FactColumns([writer.facts()]), scenes)
+    before, after = NextResource(scenes).around(FactColumns([writer.facts()]))
     assert (before.tolist(), after.tolist()) == ([-1.0, -3.0], [-3.0, -3.0])
 
 
 def test_an_episode_without_decisions_has_no_potential():
-    before, after = around(FactColumns([FactsWriter().facts()]), read_packed(pack_scenes([scene(0)])))
+    before, after = NextResource(read_packed(pack_scenes([scene(0)]))).around(FactColumns([FactsWriter().facts()]))
     assert len(before) == len(after) == 0
 
 
 def test_missing_scenes_are_an_error():
     with pytest.raises(InvalidInput, match="took 1 steps, but only 1 scenes are stored"):
-        around(columns_of([facts(), facts()]), read_packed(pack_scenes([scene(0)])))
+        NextResource(read_packed(pack_scenes([scene(0)]))).around(columns_of([facts(), facts()]))

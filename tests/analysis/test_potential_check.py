@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.analysis.potential_check import CHOICES, PotentialCheck, Reading, check, potential_around
+from core.analysis.next_resource import NextResource
+from core.analysis.potential_check import CHOICES, PotentialCheck, Reading, check
 from core.env import CrafterEnv
 from core.facts.columns import FactColumns
 from core.policies import make_policy
@@ -32,7 +33,8 @@ def compared(episode: Episode, potential: str, reading: Reading, **how: float) -
     assert episode.initial is not None
     scenes = read_packed(pack_scenes([episode.initial.scene, *(step.state.scene for step in episode.steps)]))
     shaping = reading.shaping(columns.logged, columns.env_rewards)
-    return check(shaping, potential_around(potential, columns, scenes), is_end=columns.is_end, **how)
+    phi = POTENTIALS.get(potential) or NextResource(scenes)
+    return check(shaping, phi.around(columns), is_end=columns.is_end, **how)
 
 
 @pytest.mark.parametrize("potential", POTENTIALS)

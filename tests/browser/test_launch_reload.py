@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from core.rewards import checked
+from core.rewards import checked_reward
 from core.types import RewardConfig
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
@@ -15,7 +15,7 @@ from tests.support.browser.reward_table import choose
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
-DEFAULT = checked(RewardConfig(strategy="per_achievement")).config_hash
+DEFAULT = checked_reward(RewardConfig(strategy="per_achievement")).config_hash
 
 
 def test_rewards_from_the_lab_and_a_policys_setting_outlast_a_reload(open_page: OpenPage, pair_dashboard: Dashboard):

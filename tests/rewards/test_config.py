@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import InvalidReward
 from core.params import kind_of
-from core.rewards import STRATEGIES, RewardConfig, RewardShaper, checked
+from core.rewards import STRATEGIES, RewardConfig, RewardShaper, checked_reward
 from core.rewards.base import VERSION_PARAM, Strategy
 from core.rewards.consistent import Consistent
 from core.rewards.registry import find_strategy
@@ -22,7 +22,7 @@ ITEMS = ("wood", "stone", "health")
 
 def message_for(**values: Any) -> str:
     with pytest.raises(InvalidReward) as caught:
-        checked(RewardConfig(**values), achievements=ACHIEVEMENTS, items=ITEMS)
+        checked_reward(RewardConfig(**values), achievements=ACHIEVEMENTS, items=ITEMS)
     assert len(str(caught.value)) < 700
     return str(caught.value)
 
@@ -64,7 +64,7 @@ def test_a_limit_that_is_not_a_whole_number_is_an_error(value: object):
 def test_numpy_numbers_and_whole_floats_become_plain_numbers():
     weights: dict[str, Any] = {"a": np.float64(2), "b": np.float32(0.5), "c": np.int64(1), "d": -0.0}
     limits: dict[str, Any] = {"a": np.int64(3), "b": 2.0}  # a table edited in a browser holds 2.0 for 2
-    config = checked(RewardConfig(weights=weights, k_limits=limits))
+    config = checked_reward(RewardConfig(weights=weights, k_limits=limits))
     assert (config.weights, config.k_limits) == ({"a": 2.0, "b": 0.5, "c": 1.0, "d": 0.0}, {"a": 3, "b": 2})
     assert {type(value) for value in config.weights.values()} == {float}
     assert {type(value) for value in config.k_limits.values()} == {int}
@@ -85,17 +85,17 @@ def test_an_unknown_item_is_reported_with_the_most_similar():
 
 
 def test_any_name_is_accepted_without_the_environments_names():
-    assert checked(RewardConfig(weights={"brew_tea": 2.0})).weights == {"brew_tea": 2.0}
+    assert checked_reward(RewardConfig(weights={"brew_tea": 2.0})).weights == {"brew_tea": 2.0}
 
 
 def test_the_default_tables_are_accepted_with_names_that_crafter_lacks():
     config = RewardConfig()
     assert "bow" in config.inventory_weights
-    assert checked(config, achievements=ACHIEVEMENTS, items=ITEMS) == config
+    assert checked_reward(config, achievements=ACHIEVEMENTS, items=ITEMS) == config
 
 
 def test_names_are_trimmed_and_case_folded():
-    config = checked(
+    config = checked_reward(
         RewardConfig(weights={" Collect_Wood": 2}, k_limits={"PLACE_TABLE ": 0}, mode=" Decision_Stepwise")
     )
     assert config.weights == {"collect_wood": 2.0}
@@ -106,8 +106,8 @@ def test_names_are_trimmed_and_case_folded():
 def test_configurations_with_the_same_meaning_have_the_same_hash():
     spelled = RewardConfig(strategy="Complex", weights={"Collect_Wood": 2}, step_beta=-0.0)
     plain = RewardConfig(strategy="per_achievement", weights={"collect_wood": 2.0})
-    assert checked(spelled).config_hash == checked(plain).config_hash
-    assert checked(plain) == plain
+    assert checked_reward(spelled).config_hash == checked_reward(plain).config_hash
+    assert checked_reward(plain) == plain
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_configurations_with_the_same_meaning_have_the_same_hash():
     ],
 )
 def test_hashes_in_stored_databases_stay_valid(config: RewardConfig, stored: str):
-    assert checked(config).config_hash == stored
+    assert checked_reward(config).config_hash == stored
 
 
 @pytest.mark.parametrize("mode", ["decision-stepwise", "decision stepwise", "decision_stepwize"])
@@ -153,7 +153,7 @@ def test_an_invalid_value_is_reported_with_what_is_allowed(values: dict[str, Any
 
 
 def test_missing_parameters_get_their_defaults():
-    params = checked(RewardConfig("pbrs", params={"Potential": " VITALS "})).params
+    params = checked_reward(RewardConfig("pbrs", params={"Potential": " VITALS "})).params
     assert params == {"potential": "vitals", "gamma": 0.99, "scale": 1.0, "env_weight": 1.0}
 
 
@@ -164,13 +164,13 @@ class Second(Consistent):
 
 
 def test_a_strategys_version_is_part_of_the_hash_from_version_2_on(monkeypatch: pytest.MonkeyPatch):
-    assert checked(RewardConfig()).config_hash == RewardConfig().config_hash == "d597a524aa132fcc"
+    assert checked_reward(RewardConfig()).config_hash == RewardConfig().config_hash == "d597a524aa132fcc"
     monkeypatch.setitem(STRATEGIES, "second", Second)
-    second = checked(RewardConfig(strategy="second"))
+    second = checked_reward(RewardConfig(strategy="second"))
     assert second.params == {"strategy_version": 2}
-    assert checked(second) == second
+    assert checked_reward(second) == second
     monkeypatch.setattr(Second, "version", 3)
-    third = checked(second)
+    third = checked_reward(second)
     assert third.config_hash != second.config_hash
     monkeypatch.setattr(Second, "version", 2)
     with pytest.raises(InvalidReward, match='is 3, and the strategy "second" has version 2 here; update Craftscope'):
@@ -178,7 +178,7 @@ def test_a_strategys_version_is_part_of_the_hash_from_version_2_on(monkeypatch: 
 
 
 def test_lambdas_that_pay_the_same_are_not_changed():
-    lambdas = [checked(RewardConfig(indicator_lambda=given)).indicator_lambda for given in (None, 0, 1)]
+    lambdas = [checked_reward(RewardConfig(indicator_lambda=given)).indicator_lambda for given in (None, 0, 1)]
     assert lambdas == [None, 0.0, 1.0]
 
 

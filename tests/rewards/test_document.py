@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InvalidReward
-from core.rewards import STRATEGIES, RewardConfig, checked, from_document, to_changes, to_document
+from core.rewards import STRATEGIES, RewardConfig, checked_reward, from_document, to_changes, to_document
 from core.rewards.document import MAX_CHARACTERS
 
 NAMES = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=12)
@@ -49,7 +49,7 @@ def body(**fields: Any) -> str:
 @given(CONFIGS)
 def test_a_written_configuration_is_read_back_equal(written: Callable[[RewardConfig], str], config: RewardConfig):
     try:
-        valid = checked(config)
+        valid = checked_reward(config)
     except InvalidReward:  # two names that differ in case only
         return
     back = from_document(written(config))
@@ -63,12 +63,12 @@ def test_changes_leave_out_defaults():
 
 
 def test_parameters_of_a_strategy_are_read_back_equal():
-    config = checked(RewardConfig("potential_based", params={"potential": "vitals", "gamma": 0.9}))
+    config = checked_reward(RewardConfig("potential_based", params={"potential": "vitals", "gamma": 0.9}))
     assert from_document(to_document(config)) == config
 
 
 def test_a_document_has_the_names_that_trainers_know():
-    config = checked(RewardConfig("per_achievement", weights={"collect_wood": 2.0}))
+    config = checked_reward(RewardConfig("per_achievement", weights={"collect_wood": 2.0}))
     document = json.loads(to_document(config))
     assert list(document) == ["format", "version", "config_hash", "step_rewards"]
     assert document["format"] == "craftscope.step_rewards"
@@ -85,10 +85,10 @@ def test_a_bare_object_with_only_the_old_keys_is_read():
     text = (
         '{"strategy": "complex", "indicator_lambda": 0, "weights": {" Collect_Wood ": 2}, "k_limits": {"eat_cow": 3}}'
     )
-    assert from_document(text) == checked(
+    assert from_document(text) == checked_reward(
         RewardConfig("per_achievement", 0.0, weights={"collect_wood": 2.0}, k_limits={"eat_cow": 3})
     )
-    assert from_document("\ufeff{}") == checked(RewardConfig())
+    assert from_document("\ufeff{}") == checked_reward(RewardConfig())
 
 
 def test_a_file_that_was_edited_by_hand_is_read():
@@ -99,7 +99,7 @@ def test_a_file_that_was_edited_by_hand_is_read():
 
 def test_null_tables_mean_the_defaults():
     text = body(strategy="per_achievement", weights=None, k_limits=None, inventory_weights=None)
-    assert from_document(text) == checked(RewardConfig("per_achievement"))
+    assert from_document(text) == checked_reward(RewardConfig("per_achievement"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from core.errors import InvalidReward
 from core.facts import Change, FactsWriter
 from core.facts.columns import FactColumns
 from core.params import integer
-from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper, StateFacts, checked
+from core.rewards import STRATEGIES, RewardComponent, RewardConfig, RewardShaper, StateFacts, checked_reward
 from core.rewards.base import Strategy
 
 BEFORE = StateFacts({"wake_up": False}, {"wood": 1}, {"wake_up": 0})
@@ -112,7 +112,7 @@ def test_numpy_numbers_become_plain_numbers(monkeypatch: pytest.MonkeyPatch):
 def test_a_strategy_may_refuse_its_configuration(monkeypatch: pytest.MonkeyPatch):
     use(monkeypatch, __init__=raising(OSError("no table")))
     assert message_of(shaper) == 'The strategy "own" cannot be created: OSError: no table'
-    message = message_of(lambda: checked(RewardConfig("own", params={"cups": 0})))
+    message = message_of(lambda: checked_reward(RewardConfig("own", params={"cups": 0})))
     assert message == 'The strategy "own" refuses these parameters: ValueError: nothing to drink'
 
 

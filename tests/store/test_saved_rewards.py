@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy import insert
 
 from core.errors import InvalidInput
-from core.rewards import checked
+from core.rewards import checked_reward
 from core.store import TraceStore
 from core.store.rows import episode_row, run_key, save_reward_configs
 from core.store.tables import episodes
 from core.types import EpisodeStatus, RewardConfig
 from tests.support.records import change, make_run, record_episode, record_run
 
-DRY = checked(RewardConfig("per_achievement", inventory_weights={"drink": 0.0}))
-WET = checked(RewardConfig("per_achievement", inventory_weights={"drink": 1.0}))
+DRY = checked_reward(RewardConfig("per_achievement", inventory_weights={"drink": 0.0}))
+WET = checked_reward(RewardConfig("per_achievement", inventory_weights={"drink": 1.0}))
 
 
 def test_a_saved_configuration_comes_back_whole(store: TraceStore):
@@ -108,7 +108,7 @@ def test_an_unused_configuration_is_deleted_with_its_last_name(store: TraceStore
     store.runs.create(make_run("run-1", ["episode-1"], reward=DRY))
     record_episode(store, "episode-1")
     store.runs.create(make_run("run-2", ["episode-2"], reward=WET))  # it is queued
-    other = checked(RewardConfig("per_achievement", weights={"eat_cow": 4.0}))
+    other = checked_reward(RewardConfig("per_achievement", weights={"eat_cow": 4.0}))
     for name, config in (("dry", DRY), ("wet", WET), ("other", other), ("other too", other)):
         store.rewards.save(name, config)
     store.rewards.delete_saved("dry")

@@ -28,7 +28,7 @@ from core.analysis.audit.rules import (
 from core.analysis.audit.rules.loop_pays_best import known_loops_by_pay, min_pay
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import MAX_EVIDENCE, TINY, Trail
-from core.rewards import checked
+from core.rewards import checked_reward
 from core.rewards.registry import find_strategy
 from core.types import Episode, RewardConfig
 
@@ -81,7 +81,7 @@ def audit(episode: Episode, thresholds: AuditThresholds = DEFAULTS) -> tuple[Ale
 
 def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> tuple[Alert, ...]:
     """The findings in a configuration; none if it is inactive or potential-based. Raises InvalidReward."""
-    config = checked(config)
+    config = checked_reward(config)
     if _is_potential_based(config):
         return ()
     return _by_weight([alert for rule in CONFIG_RULES for alert in rule.find(config, thresholds)])
@@ -89,7 +89,7 @@ def audit_config(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -
 
 def why_no_config_alert(config: RewardConfig, thresholds: AuditThresholds = DEFAULTS) -> str:
     """A sentence on why `audit_config` finds nothing; empty if it finds something. Raises InvalidReward."""
-    config = checked(config)
+    config = checked_reward(config)
     if not config.is_active:
         return "The configuration is not active, so it pays nothing."
     if _is_potential_based(config):

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.potential_check import CHOICES, PotentialCheck, Reading, check, potential_around
+from core.analysis.next_resource import NextResource
+from core.analysis.potential_check import CHOICES, PotentialCheck, Reading, check
 from core.errors import InvalidInput
 from core.rewards.potentials import POTENTIALS
 from core.store import EpisodeSummary
@@ -166,8 +167,8 @@ def _checked(
     summary: EpisodeSummary, data: EpisodeData, potential: str, gamma: float, scale: float, reading: Reading
 ) -> PotentialCheck:
     columns = reward_columns_of(store(), summary)
-    scenes = scenes_of(store(), summary) if CHOICES[potential].needs_scenes else None
-    before, after = potential_around(potential, columns, scenes)
+    phi = POTENTIALS.get(potential) or NextResource(scenes_of(store(), summary))
+    before, after = phi.around(columns)
     n = min(len(data.decisions), columns.n_decisions)  # a running episode may have grown between the two
     rewards = np.array([decision.reward for decision in data.decisions[:n]])
     env = np.array([decision.env_reward for decision in data.decisions[:n]])

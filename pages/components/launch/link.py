@@ -14,7 +14,7 @@ from typing import Any
 from core.errors import InvalidReward
 from core.params import Integer, Number, Text, kind_of
 from core.policies import POLICIES
-from core.rewards import STRATEGIES, checked, to_changes
+from core.rewards import STRATEGIES, checked_reward, to_changes
 from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.links.values import (
     MAX_NUMBER,
@@ -123,7 +123,7 @@ KNOWN = {*ALL_FIELDS, *(field.named for field in ALL_FIELDS.values()), REWARDS, 
 def reward_values(reward: RewardConfig) -> dict[str, Any]:
     """For `link_of`. Invalid configurations are included: the form that the link fills shows the error."""
     try:
-        config = checked(reward)
+        config = checked_reward(reward)
         values = {
             "strategy": config.strategy,
             "lambda": config.indicator_lambda,
@@ -141,7 +141,9 @@ def reward_of(values: Mapping[str, Any]) -> RewardConfig:
         spec.name: param_name(f"strategy_{strategy}", spec.name) for spec in fields(STRATEGIES[strategy].params_type)
     }
     params = {name: values[field] for name, field in own.items()}
-    return checked(RewardConfig(strategy=strategy, indicator_lambda=1.0 if scale is None else scale, params=params))
+    return checked_reward(
+        RewardConfig(strategy=strategy, indicator_lambda=1.0 if scale is None else scale, params=params)
+    )
 
 
 def policy_values(policy: PolicySpec) -> dict[str, Any]:

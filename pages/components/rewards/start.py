@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.errors import InvalidReward, StoreCorrupt, StoreError
-from core.rewards import checked, from_document
+from core.rewards import checked_reward, from_document
 from core.store import EpisodeFilter, SavedReward
 from core.text import plural
 from core.types import RewardConfig
@@ -84,7 +84,7 @@ def start_from(form: FormState, config: RewardConfig, origin: str) -> None:
 
 def start_from_link(form: FormState, config: RewardConfig) -> None:
     """Fill the form with a link's configuration, a checked one. A saved one is shown by its name."""
-    if config == checked(DEFAULT):
+    if config == checked_reward(DEFAULT):
         origin = DEFAULTS
     else:
         origin = next(
@@ -116,7 +116,7 @@ def origin_of(form: FormState) -> str:
 
 def start_from_episode(form: FormState, episode_id: str) -> None:
     """Fill the form with the configuration of an episode. Raises StoreError, InvalidReward."""
-    start_from(form, checked(store().episodes.get(episode_id).spec.reward), _EPISODE + episode_id)
+    start_from(form, checked_reward(store().episodes.get(episode_id).spec.reward), _EPISODE + episode_id)
 
 
 def _runs() -> dict[str, str]:
@@ -142,14 +142,14 @@ def _config_of(chosen: str) -> RewardConfig:
     """Raises StoreError, InvalidReward, and KeyError if the saved configuration was deleted."""
     if chosen.startswith(_SAVED):
         saved = {entry.name: entry.config for entry in store().rewards.saved().rows}
-        return checked(saved[chosen.removeprefix(_SAVED)])
+        return checked_reward(saved[chosen.removeprefix(_SAVED)])
     if chosen.startswith(_RUN):
         page = store().episodes.page(EpisodeFilter(run_id=chosen.removeprefix(_RUN)))
         if not page.rows and page.unreadable:
             raise StoreCorrupt(page.unreadable[0].problem)
-        return checked(page.rows[0].spec.reward) if page.rows else DEFAULT
+        return checked_reward(page.rows[0].spec.reward) if page.rows else DEFAULT
     if chosen.startswith(_EPISODE):
-        return checked(store().episodes.get(chosen.removeprefix(_EPISODE)).spec.reward)
+        return checked_reward(store().episodes.get(chosen.removeprefix(_EPISODE)).spec.reward)
     return DEFAULT  # offered only while the form shows it
 
 

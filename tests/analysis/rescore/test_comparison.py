@@ -91,7 +91,7 @@ def test_all_swaps_are_counted_and_the_clearest_are_listed(n_worlds: int, noise:
 def test_returns_that_differ_by_rounding_do_not_swap():
     before = np.array([0.1 + 0.2, 0.3] * 20)
     assert swaps(in_one_world(40), before, before[::-1].copy()).n_swaps == 0
-    values = np.arange(40) * 0.9e-9  # each is equal to one neighbour only
+    values = np.arange(40.0) * 0.9e-9  # each is equal to one neighbour only
     assert swaps(in_one_world(40), values, -values).n_swaps == 40 * 39 // 2 - 20
 
 

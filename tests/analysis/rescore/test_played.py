@@ -13,7 +13,7 @@ import pytest
 from core.analysis.rescore import score
 from core.facts import EpisodeFacts
 from core.facts.columns import FactColumns
-from core.rewards import STRATEGIES, checked
+from core.rewards import STRATEGIES, checked_reward
 from core.rollout import run_rollout
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeSpec, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run, StopReason
@@ -51,7 +51,7 @@ def played(store: TraceStore, spec: EpisodeSpec, *, stop_after: int | None = Non
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.value)
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.strategy)
 def test_rescored_rewards_equal_the_logged_ones(sqlite_store: TraceStore, config: RewardConfig, end: StopReason):
-    spec = replace(ENDS[end], reward=checked(config))
+    spec = replace(ENDS[end], reward=checked_reward(config))
     facts, reason = played(sqlite_store, spec, stop_after=50 if end is StopReason.ABORTED else None)
     assert reason is end
     columns = FactColumns([facts])

@@ -20,7 +20,7 @@ from streamlit.testing.v1.element_tree import NumberInput
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import InvalidInput, StoreError
-from core.rewards import RewardConfig, checked, to_changes, to_document
+from core.rewards import RewardConfig, checked_reward, to_changes, to_document
 from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
@@ -342,7 +342,7 @@ def test_a_configuration_is_saved_with_all_returns(pair: TraceStore):
     at.checkbox(key="lab_save_returns").check()
     run(at.button(key="lab_save").click())
     (saved,) = pair.rewards.saved().rows
-    assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked(NO_DRINK), 2)
+    assert (saved.name, saved.config, saved.n_scored) == ("no pay for drinking", checked_reward(NO_DRINK), 2)
     assert pair.rewards.scorings(saved.config.config_hash) == pytest.approx({"honest01": 5.23, "farmed01": 1.0})
     assert "Saved as “no pay for drinking”. The returns of 2 episodes are stored with it." in said(at)
     assert at.selectbox(key="lab_start").value == "saved:no pay for drinking"
@@ -395,7 +395,7 @@ def test_returns_that_differ_only_by_rounding_are_equal() -> None:
 
 
 def test_used_and_invalid_names_are_reported(pair: TraceStore):
-    pair.rewards.save("taken", checked(DEFAULTS))
+    pair.rewards.save("taken", checked_reward(DEFAULTS))
     at = pay_nothing_for_drinking(lab())
     for name, answer in (("taken", "is not overwritten"), ("", "1 to 80 characters")):
         at.text_input(key="lab_save_name").set_value(name)
@@ -405,8 +405,8 @@ def test_used_and_invalid_names_are_reported(pair: TraceStore):
 
 
 def test_a_saved_configuration_can_be_loaded_compared_and_deleted(pair: TraceStore):
-    pair.rewards.save(HOSTILE.replace("\u202e", ""), checked(NO_DRINK))
-    pair.rewards.save("defaults again", checked(DEFAULTS))
+    pair.rewards.save(HOSTILE.replace("\u202e", ""), checked_reward(NO_DRINK))
+    pair.rewards.save("defaults again", checked_reward(DEFAULTS))
     name = HOSTILE.replace("\u202e", "")
     at = lab()
     run(at.selectbox(key="lab_start").set_value(f"saved:{name}"))
@@ -457,20 +457,20 @@ def test_the_configuration_is_passed_to_the_launch_form(pair: TraceStore):
     run(at.button(key="lab_launch").click())
     assert at.title[0].value == "Launch"
     assert at.selectbox(key="launch_start").value == "lab"
-    assert checked(NO_DRINK).config_hash in summary(at)
+    assert checked_reward(NO_DRINK).config_hash in summary(at)
 
 
 def test_launch_starts_from_a_saved_configuration(pair: TraceStore):
-    pair.rewards.save("no drinking", checked(NO_DRINK))
+    pair.rewards.save("no drinking", checked_reward(NO_DRINK))
     at = run(opened("launch").selectbox(key="launch_start").set_value("saved:no drinking"))
-    assert checked(NO_DRINK).config_hash in summary(at)
+    assert checked_reward(NO_DRINK).config_hash in summary(at)
 
 
 def test_the_two_forms_share_nothing(pair: TraceStore):
     at = pay_nothing_for_drinking(lab())
     run(at.switch_page("pages/launch.py"))
     assert at.number_input(key="launch_lambda").value == 1.0
-    assert checked(DEFAULTS).config_hash in summary(at)
+    assert checked_reward(DEFAULTS).config_hash in summary(at)
     run(at.switch_page("pages/lab.py"))
     assert metrics(at)["Pairs"] == ("1", "of 1 swap")  # the edit is still there
 
@@ -523,7 +523,7 @@ def test_an_invalid_configuration_in_a_link_is_reported_and_defaults_are_used(
 
 
 def test_exported_configurations_can_be_imported_with_unknown_names(pair: TraceStore):
-    foreign = checked(RewardConfig("per_achievement", weights={"collect_gold": 2.0}))
+    foreign = checked_reward(RewardConfig("per_achievement", weights={"collect_gold": 2.0}))
     pair.rewards.save("foreign", foreign)
     changed = replace(foreign, default_inventory_weight=0.5)
     at = lab(rewards=to_changes(changed))
@@ -535,7 +535,7 @@ def test_exported_configurations_can_be_imported_with_unknown_names(pair: TraceS
 
 
 def test_a_linked_configuration_that_is_saved_is_shown_by_its_name(pair: TraceStore):
-    pair.rewards.save("mine", checked(NO_DRINK))
+    pair.rewards.save("mine", checked_reward(NO_DRINK))
     at = lab(rewards=to_changes(NO_DRINK))
     assert at.selectbox(key="lab_start").value == "saved:mine"
     assert drink(at).value == 0.0

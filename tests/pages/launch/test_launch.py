@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.plan import LaunchPlan, make_run
-from core.rewards import checked as checked_reward
-from core.rewards import to_changes
+from core.rewards import checked_reward, to_changes
 from core.settings import load_settings
 from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig

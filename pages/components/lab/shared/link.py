@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from core.errors import InvalidReward, StoreError
-from core.rewards import checked, to_changes
+from core.rewards import checked_reward, to_changes
 from core.types import RewardConfig
 from pages.components.browser.url import write_to_url
 from pages.components.links.values import fits_in_url
@@ -66,7 +66,7 @@ def update_url(config: RewardConfig) -> None:
     LAB.put(_STARTED, True)
     against = LAB.get(COMPARED, PLAYED)
     changes = to_changes(config)
-    is_in_url = config != checked(DEFAULT) and fits_in_url(changes)
+    is_in_url = config != checked_reward(DEFAULT) and fits_in_url(changes)
     write_to_url(
         "lab",
         "comparison",

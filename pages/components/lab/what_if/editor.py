@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.analysis.rescore import StoredFacts, score
 from core.errors import InvalidInput, InvalidReward, StoreError
-from core.rewards import checked, to_document
+from core.rewards import checked_reward, to_document
 from core.rewards.document import MAX_CHARACTERS
 from core.store import SavedReward
 from core.text import plural
@@ -102,7 +102,7 @@ def editor(stored: StoredFacts, saved: Mapping[str, SavedReward]) -> Edited:
 
 def _checked(given: RewardConfig) -> Edited:
     try:
-        config = checked(given)
+        config = checked_reward(given)
     except InvalidReward as error:
         return Edited(LAB.get(_LAST_VALID, DEFAULT), str(error))
     LAB.put(_LAST_VALID, config)
@@ -117,7 +117,7 @@ def _show_state(edited: Edited) -> None:
     changed = differences(filled_from(LAB), edited.config)
     if changed:
         st.caption(f"**Changed:** {_shortened(changed)}.")
-    elif own := differences(checked(DEFAULT), edited.config):
+    elif own := differences(checked_reward(DEFAULT), edited.config):
         st.caption(f"**Differs from the defaults:** {_shortened(own)}.")
     else:
         st.caption("These are the defaults. Edits are re-scored at once.")

@@ -10,7 +10,7 @@ import streamlit as st
 from core.analysis.rescore import StoredFacts
 from core.analysis.tolerance import is_equal
 from core.errors import InvalidInput
-from core.rewards import checked, to_changes
+from core.rewards import checked_reward, to_changes
 from core.store import SavedReward
 from core.text import join, plural
 from core.types import RewardConfig
@@ -139,7 +139,7 @@ def _compare_picker(options: Mapping[str, str], saved: Mapping[str, SavedReward]
         width=260,
     )
     if picked == _DEFAULTS:
-        return checked(DEFAULT), "under the defaults"
+        return checked_reward(DEFAULT), "under the defaults"
     if picked.startswith(_SAVED):
         name = picked.removeprefix(_SAVED)
         return saved[name].config, f"under “{one_line(name, _MAX_NAME_LENGTH)}”"
