@@ -54,6 +54,23 @@ def store(settings: Settings) -> Iterator[TraceStore]:
         yield opened
 
 
+Run = Callable[..., tuple[int, bytes, str]]
+
+
+@pytest.fixture
+def run(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """Runs the command in this process, where it takes no start: its exit code, output and errors."""
+    monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(settings.data_dir))
+    monkeypatch.delenv("CRAFTSCOPE_DB_URL", raising=False)
+
+    def run(*arguments: str) -> tuple[int, bytes, str]:
+        code = main(arguments)
+        printed = capsysbinary.readouterr()
+        return code, printed.out, printed.err.decode()
+
+    return run
+
+
 def exported(store: TraceStore, episode_id: str = "episode-1") -> dict[str, Any]:
     """The document as any JSON reader sees it."""
     return json.loads(episode_json(store, episode_id))
@@ -150,45 +167,47 @@ def test_a_file_is_written_completely_or_not_at_all(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["episode.json", "folder"]
 
 
-def test_the_command_writes_the_document(store: TraceStore, settings: Settings, tmp_path: Path):
+def test_the_command_writes_the_document(store: TraceStore, settings: Settings, run: Run, tmp_path: Path):
     out = tmp_path / "episode.json"
-    done = command(settings, "episode-1", "--out", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert run("episode-1", "--out", str(out)) == (0, b"", "")
     assert out.read_bytes() == episode_json(store, "episode-1")
-    assert json.loads(command(settings, "episode-1").stdout) == exported(store)
+    done = run_process(settings, "episode-1")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout) == exported(store)
 
 
 @pytest.mark.parametrize("arguments", [("coded",), ("--sft",)])
 def test_terminal_codes_are_escaped_when_printed(
-    store: TraceStore, settings: Settings, tmp_path: Path, arguments: tuple[str, ...]
+    store: TraceStore, run: Run, tmp_path: Path, arguments: tuple[str, ...]
 ):
     codes = "\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b2J back\x08 over\rwritten \u202egnp.exe \u2066x\x7f é 🙂"
     play_model(store, "coded", [answer("noop", model=codes)])
-    printed = command(settings, *arguments).stdout
+    printed = run(*arguments)[1]
     seen = [sign for sign in printed.decode() if unicodedata.category(sign) in ("Cc", "Cf") and sign != "\n"]
     assert seen == []
     out = tmp_path / "out"
-    command(settings, *arguments, "--out", str(out))
+    run(*arguments, "--out", str(out))
     in_file = [json.loads(line) for line in out.read_bytes().splitlines()]
     assert [json.loads(line) for line in printed.splitlines()] == in_file  # escaped, but the same
     assert json.dumps(codes) in json.dumps(in_file)
 
 
-def test_the_command_reports_an_unknown_episode(store: TraceStore, settings: Settings):
-    done = command(settings, "nothing-like-it")
-    assert (done.returncode, done.stdout) == (1, b"")
-    problem = done.stderr.decode().strip()
+def test_the_command_reports_an_unknown_episode(store: TraceStore, settings: Settings, run: Run):
+    code, printed, problem = run("nothing-like-it")
+    assert (code, printed) == (1, b"")
     assert problem.startswith("No episode 'nothing-like-it' is stored.")
     assert str(settings.data_dir / FILE_NAME) in problem
 
 
 @pytest.mark.parametrize("arguments", [["episode-1"], ["--sft"]])
-def test_the_command_creates_no_database(settings: Settings, tmp_path: Path, arguments: list[str]):
-    other = replace(settings, db_url=f"sqlite:///{tmp_path / 'other.db'}")
-    for given, file in ((settings, settings.data_dir / FILE_NAME), (other, tmp_path / "other.db")):
-        done = command(given, *arguments)
-        assert (done.returncode, done.stdout) == (1, b"")
-        assert f"There is no database {file}" in done.stderr.decode()
+def test_the_command_creates_no_database(
+    settings: Settings, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+):
+    for file in (settings.data_dir / FILE_NAME, tmp_path / "other.db"):
+        code, printed, problem = run(*arguments)
+        assert (code, printed) == (1, b"")
+        assert f"There is no database {file}" in problem
+        monkeypatch.setenv("CRAFTSCOPE_DB_URL", f"sqlite:///{tmp_path / 'other.db'}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -214,12 +233,12 @@ def test_an_invalid_file_name_is_reported(tmp_path: Path, name: str):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here, which is a disk that is full")
 @pytest.mark.parametrize("arguments", [("episode-1",), ("--sft",)])
-def test_a_full_disk_is_reported(store: TraceStore, settings: Settings, arguments: tuple[str, ...]):
-    done = command(settings, *arguments, "--out", "/dev/full")
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.decode().startswith("/dev/full cannot be written (No space left on device).")
+def test_a_full_disk_is_reported(store: TraceStore, settings: Settings, run: Run, arguments: tuple[str, ...]):
+    code, printed, problem = run(*arguments, "--out", "/dev/full")
+    assert (code, printed) == (1, b"")
+    assert problem.startswith("/dev/full cannot be written (No space left on device).")
     with open("/dev/full", "wb") as full:
-        done = command(settings, *arguments, stdout=full)
+        done = run_process(settings, *arguments, stdout=full)
     assert done.returncode == 1
     assert done.stderr.decode().startswith("The standard output cannot be written (No space left on device).")
     assert done.stderr.count(b"\n") == 1
@@ -240,14 +259,13 @@ def trained(settings: Settings) -> Iterator[TraceStore]:
         yield opened
 
 
-def test_the_command_writes_training_examples(trained: TraceStore, settings: Settings, tmp_path: Path):
+def test_the_command_writes_training_examples(trained: TraceStore, run: Run, tmp_path: Path):
     out = tmp_path / "examples.jsonl"
-    done = command(settings, "--sft", "--policy", "llm", "--out", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert run("--sft", "--policy", "llm", "--out", str(out)) == (0, b"", "")
     with out.open("rb") as file:
         assert [record.episode_id for record in read_sft(file)] == ["second", "first", "first", "first"]
     assert set(out.read_bytes().splitlines(keepends=True)) < set(sft_lines(trained))
-    assert command(settings, "--sft", "--policy", "llm").stdout == out.read_bytes()
+    assert run("--sft", "--policy", "llm")[1] == out.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -269,25 +287,12 @@ def test_the_command_writes_training_examples(trained: TraceStore, settings: Set
         (["--policy", "random", "--all-policies"], 4),
     ],
 )
-def test_the_command_filters(
-    trained: TraceStore, in_process: pytest.CaptureFixture[bytes], filters: list[str], lines: int
-):
+def test_the_command_filters(trained: TraceStore, run: Run, filters: list[str], lines: int):
     if "--policy" not in filters:
         filters = [*filters, "--policy", "llm"]
-    assert main(["--sft", *filters]) == 0
-    printed = in_process.readouterr()
-    assert len(printed.out.splitlines()) == lines
-    assert printed.err.startswith(b"Nothing was exported: ") == (lines == 0)
-
-
-@pytest.fixture
-def in_process(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> pytest.CaptureFixture[bytes]:
-    """What the command prints, called in this process with the settings of this test."""
-    monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(settings.data_dir))
-    monkeypatch.delenv("CRAFTSCOPE_DB_URL", raising=False)
-    return capsysbinary
+    code, printed, problem = run("--sft", *filters)
+    assert (code, len(printed.splitlines())) == (0, lines)
+    assert problem.startswith("Nothing was exported: ") == (lines == 0)
 
 
 @pytest.mark.parametrize(
@@ -311,13 +316,13 @@ def test_invalid_arguments_are_refused(capsys: pytest.CaptureFixture[str], argum
     assert problem in capsys.readouterr().err
 
 
-def test_an_export_that_fails_leaves_the_file_as_it_was(trained: TraceStore, settings: Settings, tmp_path: Path):
+def test_an_export_that_fails_leaves_the_file_as_it_was(trained: TraceStore, run: Run, tmp_path: Path):
     out = tmp_path / "examples.jsonl"
     out.write_bytes(b"before")
-    done = command(settings, "--sft", "--run", "nowhere", "--out", str(out))
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.decode().startswith("No run 'nowhere' is stored.")
-    assert trained.url in done.stderr.decode()
+    code, printed, problem = run("--sft", "--run", "nowhere", "--out", str(out))
+    assert (code, printed) == (1, b"")
+    assert problem.startswith("No run 'nowhere' is stored.")
+    assert trained.url in problem
     assert out.read_bytes() == b"before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "examples.jsonl"]
 
@@ -332,15 +337,14 @@ def test_an_error_while_pieces_are_computed_leaves_no_file(tmp_path: Path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_pipe_is_written_to_and_not_replaced(trained: TraceStore, settings: Settings, tmp_path: Path):
+def test_a_pipe_is_written_to_and_not_replaced(trained: TraceStore, run: Run, tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    done = command(settings, "--sft", "--out", str(pipe))
+    assert run("--sft", "--out", str(pipe)) == (0, b"", "")
     reader.join(10)
-    assert (done.returncode, done.stderr) == (0, b"")
     assert read == [b"".join(sft_lines(trained))]
     assert pipe.is_fifo()
 
@@ -349,7 +353,7 @@ def test_a_closed_pipe_is_not_an_error(trained: TraceStore, settings: Settings):
     receiver, sender = os.pipe()
     os.close(receiver)
     with open(sender, "wb") as stdout:
-        done = command(settings, "--sft", stdout=stdout)
+        done = run_process(settings, "--sft", stdout=stdout)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -363,7 +367,9 @@ def test_the_command_prints_the_schema(
     assert json.loads(capsysbinary.readouterr().out) == schema()
 
 
-def command(settings: Settings, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
+def run_process(
+    settings: Settings, *arguments: str, stdout: Any = subprocess.PIPE
+) -> subprocess.CompletedProcess[bytes]:
     """Run `python -m core.export`."""
     return subprocess.run(
         [sys.executable, "-m", "core.export", *arguments],

@@ -338,7 +338,7 @@ def test_episodes_may_be_deleted_and_added_during_an_export(store: TraceStore) -
 
 
 def test_an_export_holds_one_decision_at_a_time(store: TraceStore) -> None:
-    record_long_episode(store, 2_000)
+    record_long_episode(store, 600)
     wanted = SftFilter(EpisodeFilter(run_id="long-run"))
     lines = sft_lines(store, wanted)
     size = len(next(lines))
@@ -351,8 +351,8 @@ def test_an_export_holds_one_decision_at_a_time(store: TraceStore) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert count == 2_000 and size > 5_000_000
-    assert peak < 2_000_000
+    assert count == 600 and size > 2_000_000
+    assert peak < 1_000_000
 
 
 def record_long_episode(store: TraceStore, decisions: int) -> None:

@@ -44,6 +44,12 @@ def data_dir(tmp_path: Path, sqlite_tables: Path, monkeypatch: pytest.MonkeyPatc
     st.cache_data.clear()
 
 
+@pytest.fixture
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queued episodes stay queued: no page starts a worker for them."""
+    monkeypatch.setattr("core.jobs._fill_slots", lambda store, settings: (0, []))
+
+
 @pytest.fixture(scope="session")
 def recorded_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with one run of three finished episodes: scripted on seeds 42 and 7, random on seed 42."""

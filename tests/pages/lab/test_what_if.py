@@ -21,7 +21,6 @@ from streamlit.testing.v1.element_tree import NumberInput
 from core.env.rules import ACHIEVEMENTS
 from core.errors import InvalidInput, StoreError
 from core.rewards import RewardConfig, checked_reward, to_changes, to_document
-from core.rollout import run_rollout
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.rewards import Rewards
@@ -33,6 +32,7 @@ from pages.components.lab.what_if import pairs, why
 from pages.components.shared.empty import sample_run
 from tests.support.lab_episodes import DEFAULTS, FARMED, HONEST, record_changes, record_group, record_pair
 from tests.support.launch_page import summary
+from tests.support.launches import record_queue
 from tests.support.pages import checked as without_exception
 from tests.support.pages import opened, said
 from tests.support.records import make_run, record_episode
@@ -243,7 +243,7 @@ def test_without_a_pair_a_link_to_the_launch_form_is_shown(store: TraceStore):
     assert "lab_example_pairs" in {b.key for b in at.button}
 
 
-def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
+def test_progress_is_shown_while_the_example_is_played(store: TraceStore, no_workers: None):
     record_changes(store, "other001", HONEST, seed=1)
     for kind in ("honest", "farming"):
         example = make_run(kind, [f"{kind[-6:]}{at}" for at in range(2)])
@@ -257,11 +257,7 @@ def test_progress_is_shown_while_the_example_is_played(store: TraceStore):
 def test_farming_earns_more_than_honest_play_in_the_example(store: TraceStore):
     for name, policy in EXAMPLE_POLICIES:
         store.runs.create(sample_run(name, policy, SEEDS[:1], STEPS))
-    while claimed := store.queue.claim_next(worker="tests"):
-        run_id, queued = claimed
-        run_rollout(
-            queued.spec, episode_id=queued.id, run_id=run_id, recorder_for=lambda entry: store.recorder(entry.id)
-        )
+    record_queue(store)
     assert "In **1** of 1 same-world pair, **fewer achievements earn more**" in said(lab())
 
 
@@ -270,7 +266,7 @@ def test_an_empty_store_offers_the_example(store: TraceStore):
     assert "lab_example_empty" in {b.key for b in at.button}
 
 
-def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore):
+def test_loaded_and_unfinished_episodes_are_counted(pair: TraceStore, no_workers: None):
     pair.runs.create(make_run("waiting", ["waiting01", "waiting02"]))
     assert "2 episodes with 27 decisions; 2 queued or running" in said(lab())
 
@@ -302,7 +298,7 @@ def test_one_of_the_newest_episodes_is_chosen_from_a_list(pair: TraceStore):
     assert newest.value == "farmed01"
 
 
-def test_an_episode_that_cannot_be_scored_is_reported(pair: TraceStore):
+def test_an_episode_that_cannot_be_scored_is_reported(pair: TraceStore, no_workers: None):
     pair.runs.create(make_run("waiting", ["waiting01"]))
     at = lab(scope="One episode")
     assert "Enter an episode id" in said(at)

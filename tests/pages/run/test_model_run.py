@@ -56,8 +56,7 @@ def test_a_card_shows_the_cost_if_the_price_is_known(data_dir: Path, monkeypatch
     assert card["Cost, USD"] == "0.00120"
 
 
-def test_a_card_has_the_same_figures_before_the_first_decision(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
+def test_a_card_has_the_same_figures_before_the_first_decision(data_dir: Path, no_workers: None):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, others=1)
     played, waiting = cards(opened())
@@ -65,8 +64,7 @@ def test_a_card_has_the_same_figures_before_the_first_decision(data_dir: Path, m
     assert (waiting["Model calls"], waiting["Tokens"], waiting["Cost, USD"]) == ("0", "0", "n/a")
 
 
-def test_the_spending_of_all_cards_is_one_query(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
+def test_the_spending_of_all_cards_is_one_query(data_dir: Path, no_workers: None, monkeypatch: pytest.MonkeyPatch):
     with TraceStore.from_settings(load_settings()) as store:
         record(store, others=3)
     asked: list[int] = []

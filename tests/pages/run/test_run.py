@@ -31,7 +31,7 @@ RECORDED_RUN = "f" * 32
 
 
 def opened(run_id: str | None) -> AppTest:
-    return pages.opened("run", **({"id": run_id} if run_id else {}))
+    return pages.opened("run", id=run_id) if run_id else pages.opened("run")
 
 
 def keys(at: AppTest) -> set[str]:
@@ -39,9 +39,8 @@ def keys(at: AppTest) -> set[str]:
 
 
 @pytest.fixture
-def waiting(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TraceStore:
-    """A run of three episodes: one running on a remote worker, two queued. No worker starts here."""
-    monkeypatch.setattr("core.jobs.ensure_workers", lambda store, settings: 0)
+def waiting(data_dir: Path, no_workers: None) -> TraceStore:
+    """A run of three episodes: one running on a remote worker, two queued."""
     spec = EpisodeSpec(
         seed=42,
         policy=PolicySpec("scripted"),

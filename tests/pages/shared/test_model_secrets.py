@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from core.settings import load_settings, read_key
+from core.settings import Settings, load_settings, read_key
 from core.store import DecisionSummary, TraceStore
 from core.types import ModelProfile
 from tests.support.launch_page import described, query_value
@@ -45,10 +47,11 @@ def pieces(text: str) -> list[str]:
     return [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in text]
 
 
-@pytest.fixture
-def failed(data_dir: Path) -> Iterator[TraceStore]:
-    """An episode in which every call failed in another way, each answer echoing the key."""
-    with TraceStore.from_settings(load_settings()) as store:
+@pytest.fixture(scope="module")
+def failed_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with an episode in which every call failed in another way, each answer echoing the key."""
+    folder = tmp_path_factory.mktemp("failed")
+    with TraceStore.from_settings(Settings(folder, None, 1)) as store:
         store.seeds.save(described(0, trees=12))
         store.profiles.save(ModelProfile("local", "http://127.0.0.1:9", "tiny-model", KEY_NAME))
         record(
@@ -63,6 +66,14 @@ def failed(data_dir: Path) -> Iterator[TraceStore]:
         )
         decisions = store.episodes.load(EPISODE).decisions
         assert len(decisions) == len(FAULTS) and decisions[-1].error is not None
+    return folder
+
+
+@pytest.fixture
+def failed(data_dir: Path, failed_folder: Path) -> Iterator[TraceStore]:
+    """The pages' own copy of that folder, as a store."""
+    shutil.copytree(failed_folder, data_dir, dirs_exist_ok=True)
+    with TraceStore.from_settings(load_settings()) as store:
         yield store
 
 
@@ -82,7 +93,7 @@ def test_the_search_finds_a_piece(failed: TraceStore):
     ],
 )
 def test_no_page_shows_a_piece_of_a_key(
-    failed: TraceStore, page: str, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    failed: TraceStore, page: str, query: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(KEY_NAME, KEY)  # the dashboard has it
     assert pieces(everything(opened(page, **query))) == []
