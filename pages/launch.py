@@ -23,7 +23,14 @@ from core.store import EpisodeFilter
 from core.text import plural
 from core.types import EnvConfig, EpisodeStatus, OnDone, Run
 from pages.components.browser.styles import launch_styles
-from pages.components.launch.estimate import estimate_notes, estimate_of, estimate_rows, longest_s, throughput_of
+from pages.components.launch.estimate import (
+    MIN_STEPS,
+    estimate_notes,
+    estimate_of,
+    estimate_rows,
+    longest_s,
+    throughput_of,
+)
 from pages.components.launch.limits_form import limits_form, world_form
 from pages.components.launch.policy_form import policy_picker, policy_settings
 from pages.components.launch.seeds import SEEDS_KEY, seed_gallery
@@ -157,7 +164,7 @@ def _seeds_field(check: _Check) -> tuple[int, ...] | None:
     )
     place = st.container()
     if not text.strip():
-        place.caption("No seeds yet. Tick worlds, or type seeds: 0-9, 42")
+        place.caption("No seeds yet. Select worlds, or type seeds: 0-9, 42")
         return None
     return check("Seeds", place, lambda: parse_seeds(text))
 
@@ -222,12 +229,12 @@ def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
     throughput = throughput_of(store().episodes.page(over, limit=_MEASURED_EPISODES).rows)
     if throughput is None:
-        return "", f"No {label} episode is stored yet. Workers: {at_once}."
+        return "", f"No stored {label} episode is long enough ({MIN_STEPS} steps). Workers: {at_once}."
     longest = longest_s(
         throughput, rollouts=rollouts, max_steps=_max_steps(plan), max_time_s=plan.limits.max_time_s, at_once=at_once
     )
     return (
-        f"Takes up to about {seconds(longest)}",
+        f"Takes up to {seconds(longest)}",
         f"If all steps are used. From {plural(throughput.episodes, f'{label} episode')}: "
         f"{throughput.seconds_per_step * 1000:.1f} ms per step. Workers: {at_once}.",
     )

@@ -164,7 +164,7 @@ _COLUMNS = {
 
 def _show_actions(selected: list[EpisodeSummary]) -> None:
     if not selected:
-        st.caption("Tick episodes to open, download or delete them.", width="content")
+        st.caption("Select episodes to open, download or delete them.", width="content")
         return
     only = selected[0] if len(selected) == 1 else None
     if only and st.button(f"Open {escape(short_id(only.id))}", type="primary", key="open_episode"):

@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m core.export",
         description="Write an episode as one JSON document, or decisions as training examples, one JSON object a line.",
     )
-    parser.add_argument("episode_id", nargs="?", help="its id, or the first six characters or more")
+    parser.add_argument("episode_id", nargs="?", help="its id, or at least its first six characters")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; without it, to standard output")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of what is written instead")
     parser.add_argument("--sft", action="store_true", help="write decisions as training examples")
@@ -179,7 +179,7 @@ def _export_document(given: argparse.Namespace) -> None:
         try:
             document = episode_json(store, given.episode_id)
         except UnknownEpisode as error:
-            raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
+            raise UnknownEpisode(f"{error} Database: {store.url}.") from error
     _write_document(given.out, document)
 
 
@@ -190,7 +190,7 @@ def _export_sft(given: argparse.Namespace) -> None:
             first = list(islice(lines, 1))
             _write(given.out, chain(first, lines))
         except UnknownEpisode as error:
-            raise UnknownEpisode(f"{error} This was looked for in {store.url}.") from error
+            raise UnknownEpisode(f"{error} Database: {store.url}.") from error
     if not first:
         sys.stderr.write(_NO_MATCH)
 

@@ -57,8 +57,8 @@ def crafter_score(success: Floats) -> Floats:
     """The score in percent from success rates (0 to 1) along the last axis: exp(mean(ln(1 + rate in %))) - 1.
 
     D. Hafner, "Benchmarking the Spectrum of Agent Capabilities", ICLR 2022: a geometric mean, so that a rare
-    achievement counts as much as a common one. Few episodes score too low on average, because an achievement that none
-    of them happened to unlock counts 0.
+    achievement counts as much as a common one. With few episodes the score is too low on average, because an
+    achievement that none of them happened to unlock counts 0.
     """
     return np.asarray(np.expm1(np.log1p(100 * success).mean(axis=-1)), np.float64)
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, cast
 
 from core.policies.tools import parse_response
+from core.policies.tools.errors import REJECTED
 from core.text import cut
 from core.types import LeftOut
 
@@ -68,7 +69,8 @@ class RefusedFields:
         for name in names:
             other = TOKEN_LIMITS.get(name, "")
             sent_as = "" if other in self._found or other in request else other
-            self._found[name] = LeftOut(name, cut(f"HTTP {status}: {error.error_detail}", _MAX_REASON), sent_as)
+            answer = (error.error_detail or "").removeprefix(f"{REJECTED} Its answer: ")  # there is nothing to change
+            self._found[name] = LeftOut(name, cut(f"HTTP {status}: {answer}", _MAX_REASON), sent_as)
         return bool(names)
 
 

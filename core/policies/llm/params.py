@@ -42,12 +42,12 @@ class LlmParams:
     seed: int | None = integer(
         None,
         label="Seed",
-        description="Of the model's draws. Empty: not sent. Few servers promise the same answer for the same seed.",
+        description="The server's sampling seed. Empty: not sent. Most servers do not guarantee the same answer again.",
         low=0,
         high=2**31 - 1,
     )
     max_tokens: int = integer(
-        512, label="Max output tokens", description="The server cuts longer answers.", low=1, high=1_000_000
+        512, label="Max output tokens", description="Longer answers are cut off.", low=1, high=1_000_000
     )
     history: int = integer(
         8,
@@ -67,7 +67,7 @@ class LlmParams:
     system_prompt: str = text(
         "",
         label="System prompt",
-        description="Empty: the rules of the game, written from the game's own data.",
+        description="Empty: the rules of the game.",
         max_length=MAX_PROMPT,
     )
     extra: str = text(

@@ -162,7 +162,7 @@ ADVICE = {
     "tool_use_failed": "The model's call could not be read by the server: ask again, with a lower temperature.",
     "truncated": "The answer ended before its tool call was complete: raise the limit of output tokens.",
 }
-_REJECTED = "The server does not take the request as it is: change the setting that it names, or the base URL."
+REJECTED = "The server does not take the request as it is: change the setting that it names, or the base URL."
 _STATUS_BY_PATTERN = (
     (_RATE_LIMIT, 429),
     (_QUOTA_CODE, 429),
@@ -233,10 +233,10 @@ def redirect_target(headers: Mapping[str, Any]) -> str:
 def described(kind: str, message: str = "", wait: float | None = None, *, status: int = 0) -> Failure:
     """A failure with advice and the server's message, without anything that looks like a key."""
     shown = cut(" ".join(_SECRET.sub("[key]", message[:2_000]).split()), 400)
-    advice = _REJECTED if kind == "provider_error" and 300 <= status < 500 else ADVICE[kind]
+    advice = REJECTED if kind == "provider_error" and 300 <= status < 500 else ADVICE[kind]
     if not shown or kind == "auth":  # OpenAI repeats a part of the key there
         return Failure(kind, advice, wait)
-    return Failure(kind, f'{advice} The server said: "{shown}"', wait)
+    return Failure(kind, f'{advice} Its answer: "{shown}"', wait)
 
 
 def _kind(status: int, error: dict[str, Any], searched_text: str, wait: float | None) -> str:

@@ -17,7 +17,7 @@ from pages.components.text.escape import escape
 from pages.components.text.format import number
 from pages.components.text.model_text import left_out_text, usd
 
-_MIN_STEPS = 20  # in a shorter episode, generating the world takes most of the time
+MIN_STEPS = 20  # in a shorter episode, generating the world takes most of the time
 _BASIS = (
     "Calls: episodes times decisions. Tokens: a quarter of the characters of the system prompt, the tool, a typical "
     f"observation and the remembered decisions, plus {ANSWER_TOKENS} per answer; a reasoning model writes more. Lower "
@@ -110,7 +110,7 @@ def throughput_of(rows: Iterable[EpisodeSummary]) -> Throughput | None:
     measured = [
         ((row.ended_at - row.started_at).total_seconds(), row.n_steps)
         for row in rows
-        if row.started_at and row.ended_at and row.n_steps >= _MIN_STEPS
+        if row.started_at and row.ended_at and row.n_steps >= MIN_STEPS
     ]
     steps = sum(n_steps for _, n_steps in measured)
     return Throughput(sum(duration for duration, _ in measured) / steps, len(measured)) if steps else None

@@ -9,7 +9,7 @@ from pages.components.launch.state import PREFIX
 
 _ON_DONE_LABELS = {OnDone.TERMINATE: "Stop", OnDone.RESET: "Continue in the seed's next world"}
 _ON_DONE_CAPTIONS = [
-    "One episode per rollout.",
+    "One world per rollout.",
     "Each further world is another episode with a new shaping state. Limits count over all of them.",
 ]
 
@@ -43,7 +43,7 @@ def limits_form() -> tuple[Limits, OnDone]:
             key=f"{PREFIX}max_ops",
             step=1000,
             persist_state="session",
-            help="A policy call is one operation, the environment's turn after it another.",
+            help="Policy calls plus the environment's turns after them.",
         )
     limits = Limits(int(max_steps), int(max_decisions), int(max_ops), float(max_seconds))
     return limits, OnDone(on_done)

@@ -115,8 +115,7 @@ def _system_prompt() -> str:
         key=_PROMPT,
         persist_state="session",
         height=200,
-        help="The default explains the rules of the game, from the game's own data and the actions executed per call. "
-        "Clear the field to restore it.",
+        help="The default explains the rules of the game and the action limit. Clear the field to restore it.",
     )
     if text == default:
         st.caption(f"Default: the rules of the game, about {number(len(text) // 4)} tokens")

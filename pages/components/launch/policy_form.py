@@ -60,6 +60,6 @@ def _max_actions() -> int:
         min_value=1,
         key=f"{PREFIX}max_actions",
         persist_state="session",
-        help="Further actions of a call are recorded as dropped. The policies know this limit.",
+        help="Further actions of a call are recorded as dropped. The policy is told this limit.",
     )
     return int(max_actions)

@@ -100,7 +100,7 @@ def _picked_line() -> None:
             names = escape(one_line(seeds_text(picked), _MAX_LINE_LENGTH))
             st.markdown(f"Picked: **{names}** ({plural(len(picked), 'seed')})", width="content")
         else:
-            st.markdown("Picked: none. Tick worlds, or type seeds on the right.", width="content")
+            st.markdown("No seeds yet. Select worlds, or type seeds on the right.", width="content")
         st.space("stretch")
         if elsewhere:
             label = f"Show {plural(len(elsewhere), 'hidden pick')}"

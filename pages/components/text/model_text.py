@@ -57,7 +57,7 @@ def left_out_text(field: LeftOut) -> str:
     """Which field a server refused, how it is sent instead, and the server's message. Plain text, not Markdown."""
     name, reason = one_line(field.name, _MAX_KIND_LENGTH), one_line(field.reason, _MAX_REASON_LENGTH)
     instead = f"sent as {one_line(field.sent_as, _MAX_KIND_LENGTH)}" if field.sent_as else "left out"
-    return f"{name} is {instead}, as the server refused it: {reason}"
+    return f"{name} is {instead}: the server refuses it ({reason})"
 
 
 def warning_text(warning: str) -> str:

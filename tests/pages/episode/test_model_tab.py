@@ -92,7 +92,7 @@ def test_a_refused_field_and_the_servers_cost_are_shown(data_dir: Path):
     played(says(refusal, 400), says({**thinks("noop"), "usage": {"cost": 0.25}}), decisions=1)
     shown = texts(opened(step=1))
     assert any(
-        text.startswith("max_tokens is sent as max_completion_tokens, as the server refused it: HTTP 400")
+        text.startswith('max_tokens is sent as max_completion_tokens: the server refuses it (HTTP 400: "Unsupported')
         and "<b>Use</b>" in text
         for text in shown
     )

@@ -238,7 +238,7 @@ def test_cleared_picks_are_no_error_but_block_the_launch(stored: TraceStore):
     at = opened()
     checked(at.button(key="launch_clear_picks").click().run())
     assert not at.error
-    assert picked(at).startswith("Picked: none")
+    assert any(markdown.value.startswith("No seeds yet") for markdown in at.markdown)
     assert "No seeds yet" in captions(at)
     assert at.button(key="launch_now").disabled
 
@@ -351,7 +351,7 @@ def test_a_launch_stores_the_run_and_starts_a_worker(stored: TraceStore):
 
 def test_the_time_estimate_uses_stored_episodes(recorded: TraceStore):
     at = opened(policy="scripted")
-    (takes,) = [caption for caption in at.caption if caption.value.startswith("Takes up to about")]
+    (takes,) = [caption for caption in at.caption if caption.value.startswith("Takes up to")]
     assert "2 scripted episodes" in takes.proto.help
     assert "ms per step" in takes.proto.help
 

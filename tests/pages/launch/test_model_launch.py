@@ -239,7 +239,7 @@ def test_after_the_connection_test_the_estimate_tells_what_is_left_out(stored: T
         checked(at.run())
         checked(at.button(key="launch_llm_try").click().run())
     assert "✓ works" in badges(at)
-    assert escape("top_p is left out, as the server refused it") in captions(at)
+    assert escape("top_p is left out: the server refuses it") in captions(at)
 
 
 def test_a_picture_names_the_providers_that_refuse_it(stored: TraceStore):

@@ -141,7 +141,7 @@ def test_episodes_without_a_decision_are_counted_as_left_out(idle: TraceStore):
     record_changes(idle, "honest01", HONEST, minutes=1)
     at = opened("lab")
     assert "1 episode with 5 decisions; 2 episodes without decisions left out" in said(at)
-    assert "all that is stored" not in said(at)
+    assert "everything stored" not in said(at)
     idle.close()
 
 

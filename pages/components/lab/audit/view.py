@@ -118,7 +118,7 @@ def _show_count(results: Sequence[AuditResult], of: int) -> None:
     n_with_alert = sum(bool(result.n_alerts) for result in results)
     which = f"all {number(of)}" if len(results) == of else f"the newest {number(len(results))} of {number(of)}"
     st.caption(
-        f"Audited {which}; {number(n_with_alert) if n_with_alert else 'none'} with an alert. Choose a row for details. "
+        f"Audited {which}; {number(n_with_alert) if n_with_alert else 'none'} with an alert. Select a row for details. "
         "Rewards are as played; edits in *What if* do not change this."
     )
 

@@ -34,8 +34,8 @@ INTERVALS_HELP = (
     "bias corrected and accelerated). One or two seeds have no interval; below ten they are rough."
 )
 SCORE_HELP = (
-    "Crafter score: exp(mean of ln(1 + success rate in %)) − 1 over the achievements (Hafner 2022). Few episodes score "
-    "too low, since an achievement that none of them unlocked counts 0: compare rows with similar numbers of episodes."
+    "Crafter score: exp(mean of ln(1 + success rate in %)) − 1 over the achievements (Hafner 2022). With few episodes "
+    "the score is too low, since an achievement that none of them unlocked counts 0: compare rows with similar numbers."
 )
 
 _MAX_VALUES = 4
@@ -145,10 +145,7 @@ _NO_CORRELATION = {
 def _sentence(difference: Difference, configs: Mapping[str, RewardConfig]) -> str:
     if difference.aspect == ENDED_EARLY:
         early = next(by for value, by in difference.values if value is True)
-        return (
-            f"Cut short: {_policies(early)}. They failed, were stopped, or their worker process died; later unlocks "
-            "are missing."
-        )
+        return f"Cut short (failed, stopped or interrupted): {_policies(early)}. Later unlocks are missing."
     values = listed(
         [f"{_value(difference.aspect, value, configs)} ({_policies(by)})" for value, by in difference.values],
         _MAX_VALUES,

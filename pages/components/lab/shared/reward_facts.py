@@ -68,7 +68,7 @@ def _counts_text(stored: StoredFacts, waiting: int, left_out: int) -> str:
     if episodes:
         parts.append(
             f"{plural(episodes, 'episode')} with {plural(decisions, 'decision')}"
-            + ", all that is stored" * (not waiting and not left_out)
+            + " (everything stored)" * (not waiting and not left_out)
         )
     elif not left_out:
         parts.append("No episode has finished yet")
