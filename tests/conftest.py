@@ -23,7 +23,10 @@ from core.store import TraceStore
 from tests.support.postgres_server import PostgresServer, missing_programs
 
 _numbers = count()
-_SLOWEST_FIRST = ("tests/browser/", "tests/jobs/", "tests/pages/", "tests/store/")  # or one worker plays on alone
+_SLOWEST_FIRST = (  # or one worker plays on alone
+    *("tests/browser/", "tests/jobs/", "tests/pages/", "tests/store/"),
+    *("tests/analysis/", "tests/export/", "tests/test_skipped_tests.py"),
+)
 
 
 # ------------------------------------------------------------------------------------ one run on several cores

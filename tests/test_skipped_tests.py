@@ -13,10 +13,11 @@ NEEDS_A_BROWSER = "tests/browser/test_launch_reload.py"
 
 
 def run_without_programs(tmp_path: Path, *, ci: bool) -> subprocess.CompletedProcess[str]:
-    """pytest on a browser test, in a worker, where no program is on the PATH."""
+    """pytest on a browser test, where no program is on the PATH."""
     environment = {name: value for name, value in os.environ.items() if name != "CI"} | {"PATH": str(tmp_path)}
+    in_a_worker = [] if ci else ["-n", "1", "--dist", "loadfile"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", NEEDS_A_BROWSER, "-n", "1", "--dist", "loadfile", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", NEEDS_A_BROWSER, "-p", "no:cacheprovider", *in_a_worker],
         cwd=ROOT,
         env=environment | ({"CI": "true"} if ci else {}),
         capture_output=True,

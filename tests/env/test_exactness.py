@@ -54,8 +54,8 @@ def test_without_pictures_the_same_draws_are_made() -> None:
     ids=str,
 )
 def test_other_areas_and_views_equal_upstream(area: tuple[int, int], view: tuple[int, int]) -> None:
-    walked = walk_both(EnvConfig(area, view), seed=7, actions=_random_actions(7, 250), max_steps=200)
-    assert walked.steps == 250
+    walked = walk_both(EnvConfig(area, view), seed=7, actions=_random_actions(7, 120), max_steps=80)
+    assert walked.steps == 120
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 - 2])
