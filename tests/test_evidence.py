@@ -20,11 +20,11 @@ def _call(
     return ModelCall("host", "m", {}, "", latency_ms=latency_ms, error_kind=error, earlier=earlier, **known)  # pyright: ignore[reportArgumentType]
 
 
-def test_an_episode_without_model_calls_has_no_totals() -> None:
+def test_an_episode_without_model_calls_has_no_totals():
     assert model_totals([_decision(None)]) is None
 
 
-def test_retried_calls_count() -> None:
+def test_retried_calls_count():
     bad = _call(100, error="no_tool_call", tokens_in=10, tokens_out=1)
     totals = model_totals(
         [_decision(_call(300, earlier=(bad, bad), tokens_in=20, cost_usd=0.5)), _decision(_call(200))]
@@ -36,17 +36,17 @@ def test_retried_calls_count() -> None:
     assert (totals.p50_ms, totals.p90_ms) == (200, 300)
 
 
-def test_waited_ms_is_the_time_between_attempts() -> None:
+def test_waited_ms_is_the_time_between_attempts():
     call = ModelCall("h", "m", {}, "", attempts=(Attempt(0, 50, 429), Attempt(1050, 30, 429), Attempt(1500, 10, 200)))
     assert call.waited_ms == pytest.approx(1000 + 420)
 
 
-def test_a_sum_without_known_values_is_none() -> None:
+def test_a_sum_without_known_values_is_none():
     assert sum_known([]) is None and sum_known([None, None]) is None
     assert sum_known([0, None]) == 0 and sum_known([0.25, None, 0.5]) == 0.75
 
 
-def test_messages_are_read_from_the_request() -> None:
+def test_messages_are_read_from_the_request():
     call = {"id": "c1", "type": "function", "function": {"name": "interact", "arguments": '{"actions": []}'}}
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     messages = [
@@ -63,18 +63,18 @@ def test_messages_are_read_from_the_request() -> None:
 
 
 @pytest.mark.parametrize("request_", [{}, {"messages": None}, {"messages": "x"}])
-def test_a_request_without_messages_has_none(request_: dict[str, object]) -> None:
+def test_a_request_without_messages_has_none(request_: dict[str, object]):
     assert sent_messages(request_) == ()
 
 
-def test_unknown_parts_of_messages_are_shown_as_json() -> None:
+def test_unknown_parts_of_messages_are_shown_as_json():
     odd, part, call = sent_messages(
         {"messages": [7, {"role": "user", "content": [{"type": "sound"}]}, {"role": 1, "tool_calls": ["x"]}]}
     )
     assert odd.other == "7" and part.other == '{"type": "sound"}' and (call.role, call.other) == ("1", '"x"')
 
 
-def test_new_messages_are_found_although_the_window_moved() -> None:
+def test_new_messages_are_found_although_the_window_moved():
     rules, one, two, done = (SentMessage("system", "rules"), *(SentMessage("user", text) for text in ("1", "2", "ok")))
     before = (rules, one, done, two)
     now = (rules, two, done, SentMessage("user", "3"))
@@ -82,12 +82,12 @@ def test_new_messages_are_found_although_the_window_moved() -> None:
     assert new_messages(now, ()) == (True, True, True, True)
 
 
-def test_a_message_that_lost_its_picture_is_not_new() -> None:
+def test_a_message_that_lost_its_picture_is_not_new():
     before = (SentMessage("user", "look", pictures=("data:image/png;base64,AAAA",)),)
     assert new_messages((SentMessage("user", "look"),), before) == (False,)
 
 
-def test_a_message_that_lost_its_observation_is_not_new() -> None:
+def test_a_message_that_lost_its_observation_is_not_new():
     before = (SentMessage("user", "Play.\n\nYou see a tree."),)
     now = (
         SentMessage("user", "Play."),

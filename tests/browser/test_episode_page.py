@@ -48,7 +48,7 @@ new MutationObserver(() => {
 
 def test_in_a_new_window_the_frame_comes_before_the_charts_and_nothing_is_drawn_twice(
     open_page: Callable[..., Page], url: str
-) -> None:
+):
     page = open_page(width=1440, script=_FIRST_CHART + _MOST_TABS)
     page.goto(url)
     settle(page, player=True)
@@ -74,7 +74,7 @@ HTMLImageElement.prototype.decode = async function () {
 """
 
 
-def test_a_press_before_the_first_frame_moves_frame_panels_and_url(open_page: Callable[..., Page], url: str) -> None:
+def test_a_press_before_the_first_frame_moves_frame_panels_and_url(open_page: Callable[..., Page], url: str):
     page = open_page(width=1440, script=_EARLY_PRESS)
     page.goto(url, wait_until="commit")
     settle(page, player=True)
@@ -85,7 +85,7 @@ def test_a_press_before_the_first_frame_moves_frame_panels_and_url(open_page: Ca
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
-def test_the_open_tab_is_in_the_url(page: Page) -> None:
+def test_the_open_tab_is_in_the_url(page: Page):
     for name, query in (("Ledger", "tab=Ledger"), ("Tool call", "tab=Tool+call")):
         page.get_by_role("tab", name=name).click()
         page.wait_for_url(f"**{query}*")
@@ -95,7 +95,7 @@ def test_the_open_tab_is_in_the_url(page: Page) -> None:
     expect(page.get_by_role("tab", name="Tool call")).to_have_attribute("aria-selected", "true")
 
 
-def test_frame_timeline_and_vitals_fit_in_the_window_and_do_not_move(page: Page) -> None:
+def test_frame_timeline_and_vitals_fit_in_the_window_and_do_not_move(page: Page):
     expect(page.get_by_text("Ended: the step limit was reached")).to_be_visible()
     expect(page.locator(".vitals")).to_be_hidden()  # in a window of this height they would be cut
     before = page.locator("canvas.view").bounding_box()
@@ -115,7 +115,7 @@ def test_frame_timeline_and_vitals_fit_in_the_window_and_do_not_move(page: Page)
     assert vitals["y"] + vitals["height"] <= 1000
 
 
-def test_an_unknown_decision_is_reported_until_another_is_shown(page: Page) -> None:
+def test_an_unknown_decision_is_reported_until_another_is_shown(page: Page):
     box = page.get_by_role("spinbutton", name="Decision")
     before = box.input_value()
     box.fill("999")
@@ -128,7 +128,7 @@ def test_an_unknown_decision_is_reported_until_another_is_shown(page: Page) -> N
     expect(box).to_have_value(str(int(before) + 1))
 
 
-def test_keys_work_right_after_a_click_or_the_choice_of_an_unlock(page: Page) -> None:
+def test_keys_work_right_after_a_click_or_the_choice_of_an_unlock(page: Page):
     canvas = page.locator("canvas.view")
     page.mouse.click(5, 400)
     page.keyboard.press("ArrowRight")
@@ -146,7 +146,7 @@ def test_keys_work_right_after_a_click_or_the_choice_of_an_unlock(page: Page) ->
     expect(canvas).to_have_attribute("data-step", str(step + 1))
 
 
-def test_an_episode_leads_to_its_run_and_to_all_runs_and_their_cards_lead_back(page: Page) -> None:
+def test_an_episode_leads_to_its_run_and_to_all_runs_and_their_cards_lead_back(page: Page):
     page.get_by_role("link", name="Run: A run").click()
     page.wait_for_url("**/run?id=*")
     settle(page)

@@ -50,7 +50,7 @@ def box(locator: Locator) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(("step", "shown"), [(-3, 0), (40, 40), (999_999, 300)])
-def test_a_link_opens_at_its_step_or_the_nearest(show: Callable[..., Page], step: int, shown: int) -> None:
+def test_a_link_opens_at_its_step_or_the_nearest(show: Callable[..., Page], step: int, shown: int):
     page = show(step=step)
     expect_frame(page, shown)
     expect_panel(page, shown)
@@ -78,7 +78,7 @@ MOVES = (
 )
 
 
-def test_keys_move_the_frame_unless_typed_into_a_field(show: Callable[..., Page]) -> None:
+def test_keys_move_the_frame_unless_typed_into_a_field(show: Callable[..., Page]):
     page = show(step=10)
     note = page.get_by_placeholder("note")
     note.click()
@@ -94,7 +94,7 @@ def test_keys_move_the_frame_unless_typed_into_a_field(show: Callable[..., Page]
         expect_panel(page, frame)
 
 
-def test_space_plays_and_pauses_also_after_a_click_and_the_panel_follows(show: Callable[..., Page]) -> None:
+def test_space_plays_and_pauses_also_after_a_click_and_the_panel_follows(show: Callable[..., Page]):
     page = show(step=0)
     root = page.locator(".player")
     page.locator("[data-act=play]").click()
@@ -106,7 +106,7 @@ def test_space_plays_and_pauses_also_after_a_click_and_the_panel_follows(show: C
     expect(root).to_contain_class("playing")
 
 
-def test_playing_stops_at_the_end_and_the_panel_shows_the_last_frame(show: Callable[..., Page]) -> None:
+def test_playing_stops_at_the_end_and_the_panel_shows_the_last_frame(show: Callable[..., Page]):
     page = show(step=280)
     page.keyboard.press("5")
     page.keyboard.press("Space")
@@ -115,7 +115,7 @@ def test_playing_stops_at_the_end_and_the_panel_shows_the_last_frame(show: Calla
     expect_panel(page, 300)
 
 
-def test_a_loop_restarts(show: Callable[..., Page]) -> None:
+def test_a_loop_restarts(show: Callable[..., Page]):
     page = show(step=295)
     page.keyboard.press("l")
     page.keyboard.press("4")
@@ -129,7 +129,7 @@ def test_a_loop_restarts(show: Callable[..., Page]) -> None:
 
 def test_python_can_ask_for_a_frame_repeatedly_and_a_hidden_player_returns_to_its_frame(
     show: Callable[..., Page],
-) -> None:
+):
     page = show(step=10)
     page.get_by_role("button", name="Go to 20").click()
     expect_frame(page, 20)
@@ -151,7 +151,7 @@ def test_python_can_ask_for_a_frame_repeatedly_and_a_hidden_player_returns_to_it
     expect_frame(page, 31)
 
 
-def test_the_timeline_seeks_on_click_and_drag_and_tells_the_step(show: Callable[..., Page]) -> None:
+def test_the_timeline_seeks_on_click_and_drag_and_tells_the_step(show: Callable[..., Page]):
     page = show(step=0, width=700)
     area = box(page.locator(".timeline"))
     left, usable, y = area["x"] + 10, area["width"] - 20, area["y"] + 30
@@ -168,7 +168,7 @@ def test_the_timeline_seeks_on_click_and_drag_and_tells_the_step(show: Callable[
     expect_panel(page, 225)
 
 
-def test_a_click_on_a_chart_of_the_steps_seeks_and_a_drag_does_not(show: Callable[..., Page]) -> None:
+def test_a_click_on_a_chart_of_the_steps_seeks_and_a_drag_does_not(show: Callable[..., Page]):
     page = show(step=10, width=600, chart=1, window={"height": 1300})
     plot = page.locator("[class*=st-key-seek-steps-] .nsewdrag")
     expect(plot).to_be_visible()
@@ -185,7 +185,7 @@ def test_a_click_on_a_chart_of_the_steps_seeks_and_a_drag_does_not(show: Callabl
     expect_frame(page, 151)
 
 
-def test_the_overlay_shows_unlocks_rewards_and_keys(show: Callable[..., Page]) -> None:
+def test_the_overlay_shows_unlocks_rewards_and_keys(show: Callable[..., Page]):
     page = show(step=35)
     toast = page.locator(".toast")
     expect(toast).not_to_contain_class("shown")
@@ -204,14 +204,14 @@ def test_the_overlay_shows_unlocks_rewards_and_keys(show: Callable[..., Page]) -
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
 
 
-def test_text_from_a_trace_is_not_read_as_html(show: Callable[..., Page]) -> None:
+def test_text_from_a_trace_is_not_read_as_html(show: Callable[..., Page]):
     page = show(step=10, width=1200, hostile=1, window={"width": 1300})
     expect(page.locator(".caption-reasoning")).to_have_text(HOSTILE)
     assert page.locator(".player img").count() == 0
     assert page.evaluate("window.hacked") is None
 
 
-def test_nothing_moves_while_steps_are_shown(show: Callable[..., Page]) -> None:
+def test_nothing_moves_while_steps_are_shown(show: Callable[..., Page]):
     page = show(step=0, width=560)
     deck = page.locator(".deck")
     before = box(deck)
@@ -221,9 +221,7 @@ def test_nothing_moves_while_steps_are_shown(show: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize(("width", "ratio"), [(480, 2.0), (700, 1.5), (1240, 1.0)])
-def test_a_texture_pixel_is_a_whole_number_of_screen_pixels(
-    show: Callable[..., Page], width: int, ratio: float
-) -> None:
+def test_a_texture_pixel_is_a_whole_number_of_screen_pixels(show: Callable[..., Page], width: int, ratio: float):
     page = show(step=0, width=width, window={"width": 1400, "ratio": ratio})
     canvas = page.locator("canvas.view")
     backing = canvas.evaluate("canvas => canvas.width")
@@ -241,14 +239,14 @@ def picture(page: Page) -> np.ndarray:
     return pixels[scale // 2 :: scale, scale // 2 :: scale][:112]
 
 
-def test_the_timeline_below_a_narrow_view_fits_in_the_window(show: Callable[..., Page]) -> None:
+def test_the_timeline_below_a_narrow_view_fits_in_the_window(show: Callable[..., Page]):
     page = show(view="3x15", width=560)
     frame, timeline = box(page.locator("canvas.view")), box(page.locator(".timeline"))
     assert frame["width"] < frame["height"] <= 560
     assert timeline["y"] + timeline["height"] <= page.evaluate("window.innerHeight")
 
 
-def test_the_view_is_crafters_own_picture(show: Callable[..., Page]) -> None:
+def test_the_view_is_crafters_own_picture(show: Callable[..., Page]):
     # Awake and asleep, by day and at dusk; later, Crafter adds noise, which a scene does not hold.
     frames = [0, 30, 95, 118, 140]
     expected = {index: env.render(144)[:112] for index, (env, _) in enumerate(walk(max(frames))) if index in frames}
@@ -262,7 +260,7 @@ def test_the_view_is_crafters_own_picture(show: Callable[..., Page]) -> None:
         np.testing.assert_array_equal(picture(page), expected[frame], err_msg=f"frame {frame}")
 
 
-def test_presenting_fills_the_window_with_frame_and_captions(show: Callable[..., Page]) -> None:
+def test_presenting_fills_the_window_with_frame_and_captions(show: Callable[..., Page]):
     page = show(step=36, present=1, window={"width": 1280, "height": 800})
     expect_frame(page, 36)
     canvas = box(page.locator("canvas.view"))
@@ -279,7 +277,7 @@ def test_presenting_fills_the_window_with_frame_and_captions(show: Callable[...,
     assert corner, "something of the page lies over the player"
 
 
-def test_leaving_the_presentation_opens_the_same_frame(show: Callable[..., Page]) -> None:
+def test_leaving_the_presentation_opens_the_same_frame(show: Callable[..., Page]):
     page = show(step=36, present=1)
     expect(page.get_by_text("leaves this view")).to_be_visible()
     expect(page.get_by_text("leaves this view")).to_be_hidden(timeout=10_000)
@@ -295,7 +293,7 @@ def test_leaving_the_presentation_opens_the_same_frame(show: Callable[..., Page]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_follows_the_theme(show: Callable[..., Page], take_screenshot: SaveScreenshot, scheme: str) -> None:
+def test_it_follows_the_theme(show: Callable[..., Page], take_screenshot: SaveScreenshot, scheme: str):
     page = show(step=170, width=700, window={"width": 760, "height": 1100, "scheme": scheme})
     path = take_screenshot(page, f"player_{scheme}")
     area = box(page.locator(".timeline"))

@@ -22,7 +22,7 @@ COPIES: list[Callable[[CrafterEnv], CrafterEnv]] = [copy.deepcopy, lambda env: p
 @pytest.mark.parametrize("copied", COPIES, ids=["deepcopy", "pickle"])
 def test_a_copy_continues_like_the_original_and_neither_affects_the_other(
     env_at: EnvMaker, copied: Callable[[CrafterEnv], CrafterEnv]
-) -> None:
+):
     env = env_at(140, change=beside_a_table(5, 5))
     other = copied(env)
     before = env.state_digest()
@@ -37,13 +37,13 @@ def test_a_copy_continues_like_the_original_and_neither_affects_the_other(
 
 
 @pytest.mark.parametrize("copied", COPIES, ids=["deepcopy", "pickle"])
-def test_an_environment_can_be_copied_before_its_first_reset(copied: Callable[[CrafterEnv], CrafterEnv]) -> None:
+def test_an_environment_can_be_copied_before_its_first_reset(copied: Callable[[CrafterEnv], CrafterEnv]):
     env = copied(CrafterEnv((20, 30), (7, 9), (90, 90), 50, observe=False))
     assert (env.config, env.size, env.observe) == (EnvConfig((20, 30), (7, 9), 50), (90, 90), False)
     env.reset(seed=1)
 
 
-def test_threads_can_draw_at_the_same_time(env_at: EnvMaker) -> None:
+def test_threads_can_draw_at_the_same_time(env_at: EnvMaker):
     hours = (5, 60, 100, 140)
     expected = [env_at(hour).render(288) for hour in hours]
     wrong: list[int] = []
@@ -60,7 +60,7 @@ def test_threads_can_draw_at_the_same_time(env_at: EnvMaker) -> None:
     assert wrong == []
 
 
-def test_the_cache_of_inventory_pictures_is_bounded() -> None:
+def test_the_cache_of_inventory_pictures_is_bounded():
     painter = Painter((9, 9), (9, 7), (4096, 4096))
     for food in range(10):
         painter.draw(np.full((9, 7), 2, np.uint8), [], (9, food, *[0] * 14), 1.0, False, np.random.random_sample)

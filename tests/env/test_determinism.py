@@ -25,7 +25,7 @@ DUSK = 140  # eight steps later it is dark enough for upstream's noise, which dr
 
 
 @pytest.mark.parametrize("golden", GOLDENS, ids=lambda golden: f"seed {golden['seed']}")
-def test_a_thousand_random_steps_equal_ordered_upstream(golden: dict[str, Any]) -> None:
+def test_a_thousand_random_steps_equal_ordered_upstream(golden: dict[str, Any]):
     env = CrafterEnv()
     actions = np.random.RandomState(10_000 + golden["seed"]).randint(0, 17, size=golden["steps"])
     observation, _ = env.reset(seed=golden["seed"])
@@ -71,13 +71,13 @@ def _walk(hash_seed: str) -> list[str]:
     return walk.stdout.split()
 
 
-def test_two_processes_agree_after_every_step() -> None:
+def test_two_processes_agree_after_every_step():
     first = _walk("1")
     assert len(set(first)) == 120
     assert _walk("2") == first
 
 
-def test_rendering_and_reading_the_state_change_nothing(env_at: EnvMaker) -> None:
+def test_rendering_and_reading_the_state_change_nothing(env_at: EnvMaker):
     observed, untouched = env_at(DUSK), env_at(DUSK)
     for step in range(30):
         for size in (64, 91, (200, 130)):
@@ -96,7 +96,7 @@ def test_rendering_and_reading_the_state_change_nothing(env_at: EnvMaker) -> Non
         assert observed.state_digest() == untouched.state_digest()
 
 
-def test_without_a_picture_or_at_another_size_the_trajectory_is_the_same(env_at: EnvMaker) -> None:
+def test_without_a_picture_or_at_another_size_the_trajectory_is_the_same(env_at: EnvMaker):
     usual, unobserved, large = env_at(DUSK), env_at(DUSK, observe=False), env_at(DUSK, size=(200, 130))
     for step in range(30):
         usual.step(step % 17)
@@ -107,7 +107,7 @@ def test_without_a_picture_or_at_another_size_the_trajectory_is_the_same(env_at:
         assert unobserved.state_digest() == large.state_digest() == usual.state_digest()
 
 
-def test_each_seed_and_episode_has_its_own_world() -> None:
+def test_each_seed_and_episode_has_its_own_world():
     env = CrafterEnv(area=(20, 20), observe=False)
     digests: set[str] = set()
     for seed in (0, 1, 2**31 - 1):
@@ -118,7 +118,7 @@ def test_each_seed_and_episode_has_its_own_world() -> None:
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: f"seed {recorded['seed']}")
-def test_an_episode_recorded_by_version_0_1_is_replayed_exactly(recorded: dict[str, Any]) -> None:
+def test_an_episode_recorded_by_version_0_1_is_replayed_exactly(recorded: dict[str, Any]):
     env = CrafterEnv(observe=False)
     env.reset(seed=recorded["seed"])
     assert env.state_digest() == recorded["initial"]

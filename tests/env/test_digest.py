@@ -40,7 +40,7 @@ STATE = WorldState(
 )
 
 
-def test_digests_follow_their_definition() -> None:
+def test_digests_follow_their_definition():
     situation = b"craftscope world 1" + struct.pack("<qqii", 2**31 - 1, 3, 3, 2) + bytes([1, 2, 3, 4, 12, 6])
     situation += struct.pack("<i7i7i7i", 3, 13, 1, 0, 7, -1, 0, 0, 14, 0, 1, 3, 0, 0, 0, 17, 2, 1, 0, 0, 1, 0)
     situation += struct.pack("<i3i6i", 2, 12, 0, 0, 0, 0, 3, 0, 2, 1)
@@ -53,11 +53,11 @@ def test_digests_follow_their_definition() -> None:
     )
 
 
-def test_the_digests_of_that_world_are_pinned() -> None:
+def test_the_digests_of_that_world_are_pinned():
     assert digests(STATE) == Digests(state="f3fc36762c1a352271146ccd0f2a9935", world="41fa49cc139ee71147747ffaf2ab8de2")
 
 
-def test_the_digests_of_seed_42_are_pinned(env_at: EnvMaker) -> None:
+def test_the_digests_of_seed_42_are_pinned(env_at: EnvMaker):
     env = env_at(observe=False)
     assert (env.state_digest(), env.world_digest()) == (
         "57f679af8f7fb7ef6fa03fe25f7f170e",
@@ -71,13 +71,13 @@ def test_the_digests_of_seed_42_are_pinned(env_at: EnvMaker) -> None:
     )
 
 
-def test_what_an_observer_cannot_see_changes_the_state_digest_only() -> None:
+def test_what_an_observer_cannot_see_changes_the_state_digest_only():
     later = digests(replace(STATE, step=152))
     assert later.state != digests(STATE).state
     assert later.world == digests(STATE).world
 
 
-def test_memory_layout_does_not_matter() -> None:
+def test_memory_layout_does_not_matter():
     state = first_state()
     turned = replace(state, materials=np.asfortranarray(state.materials))
     assert digests(turned) == digests(state)

@@ -23,11 +23,11 @@ INFO_KEYS = {"inventory", "achievements", "discount", "semantic", "player_pos", 
 
 
 @pytest.mark.parametrize("observe", [True, False])
-def test_the_environment_passes_gymnasiums_check(observe: bool) -> None:
+def test_the_environment_passes_gymnasiums_check(observe: bool):
     check_env(gymnasium.make("Craftscope/Crafter-v1", **SMALL, observe=observe).unwrapped)
 
 
-def test_reset_and_step_return_observations_and_infos_of_one_form() -> None:
+def test_reset_and_step_return_observations_and_infos_of_one_form():
     env = CrafterEnv(**SMALL)
     observation, info = env.reset(seed=3)
     assert info.keys() == INFO_KEYS
@@ -44,7 +44,7 @@ def test_reset_and_step_return_observations_and_infos_of_one_form() -> None:
         assert type(reward) is float
 
 
-def test_everything_returned_is_a_copy() -> None:
+def test_everything_returned_is_a_copy():
     env = CrafterEnv(**SMALL)
     observation, info = env.reset(seed=3)
     for step in range(4):
@@ -64,7 +64,7 @@ def test_everything_returned_is_a_copy() -> None:
     assert info["inventory"]["diamond"] == 0 and len(info["achievements"]) == len(ACHIEVEMENTS)
 
 
-def test_reset_without_a_seed_starts_the_seeds_next_world() -> None:
+def test_reset_without_a_seed_starts_the_seeds_next_world():
     env = CrafterEnv(**SMALL, observe=False)
     worlds: dict[int, str] = {}
     for episode in (1, 2, 3):
@@ -81,7 +81,7 @@ def test_reset_without_a_seed_starts_the_seeds_next_world() -> None:
     assert env.state_digest() == worlds[1]
 
 
-def test_the_first_reset_without_a_seed_draws_one() -> None:
+def test_the_first_reset_without_a_seed_draws_one():
     worlds: set[str] = set()
     for _ in range(2):
         env = CrafterEnv(**SMALL, observe=False)
@@ -91,7 +91,7 @@ def test_the_first_reset_without_a_seed_draws_one() -> None:
 
 
 @pytest.mark.parametrize("seed", [True, "42", 4.0, -1, 2**31, [1], np.bool_(True)])
-def test_an_invalid_seed_is_refused_and_nothing_changes(seed: Any) -> None:
+def test_an_invalid_seed_is_refused_and_nothing_changes(seed: Any):
     env = CrafterEnv(**SMALL, observe=False)
     env.reset(seed=5)
     before = env.state_digest()
@@ -101,13 +101,13 @@ def test_an_invalid_seed_is_refused_and_nothing_changes(seed: Any) -> None:
 
 
 @pytest.mark.parametrize("episode", [0, -3, "2", True, None, 1.5])
-def test_an_invalid_episode_is_refused(episode: Any) -> None:
+def test_an_invalid_episode_is_refused(episode: Any):
     env = CrafterEnv(**SMALL)
     with pytest.raises(InvalidSeeds, match="which world of the seed"):
         env.reset(seed=1, options={"episode": episode})
 
 
-def test_an_unknown_option_is_refused_with_a_suggestion() -> None:
+def test_an_unknown_option_is_refused_with_a_suggestion():
     with pytest.raises(InvalidConfig, match=r'"episode"\?'):
         CrafterEnv(**SMALL).reset(options={"episodes": 2})
 
@@ -115,7 +115,7 @@ def test_an_unknown_option_is_refused_with_a_suggestion() -> None:
 @pytest.mark.parametrize(
     "action", [np.int8(5), np.uint64(5), np.array(5), Tensor(5), Tensor(5, "torch.uint8")], ids=repr
 )
-def test_an_action_may_be_anything_with_an_index(env_at: EnvMaker, action: Any) -> None:
+def test_an_action_may_be_anything_with_an_index(env_at: EnvMaker, action: Any):
     env, other = env_at(), env_at()
     env.step(5)
     other.step(action)
@@ -127,7 +127,7 @@ FLOATS = [1.0, np.float32(1), np.array(1.0), Tensor(1.0, "torch.float32")]
 
 
 @pytest.mark.parametrize("action", [17, -1, Tensor(17), *BOOLS, *FLOATS, None, [1], np.array([1])], ids=repr)
-def test_an_invalid_action_is_refused_and_nothing_changes(env_at: EnvMaker, action: Any) -> None:
+def test_an_invalid_action_is_refused_and_nothing_changes(env_at: EnvMaker, action: Any):
     env = env_at()
     before = env.state_digest()
     with pytest.raises(InvalidInput, match=r"a whole number from 0 \(noop\) to 16 \(make_iron_sword\)"):
@@ -135,7 +135,7 @@ def test_an_invalid_action_is_refused_and_nothing_changes(env_at: EnvMaker, acti
     assert env.state_digest() == before
 
 
-def test_an_action_given_by_name_is_refused_with_its_number(env_at: EnvMaker) -> None:
+def test_an_action_given_by_name_is_refused_with_its_number(env_at: EnvMaker):
     with pytest.raises(InvalidInput, match='"do" has the number 5'):
         env_at().step("do")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidInput, match='did you mean "move_left"'):
@@ -143,7 +143,7 @@ def test_an_action_given_by_name_is_refused_with_its_number(env_at: EnvMaker) ->
 
 
 @pytest.mark.parametrize("call", ["render", "scene", "state", "snapshot", "state_digest", "world_image", "facts"])
-def test_before_the_first_reset_every_call_says_so(call: str) -> None:
+def test_before_the_first_reset_every_call_says_so(call: str):
     env = CrafterEnv(**SMALL)
     with pytest.raises(EngineError, match=r"call reset\(\) first"):
         getattr(env, call)()
@@ -170,12 +170,12 @@ def test_before_the_first_reset_every_call_says_so(call: str) -> None:
         ({"render_mode": "human"}, 'give "rgb_array" or None'),
     ],
 )
-def test_an_invalid_configuration_is_refused(arguments: dict[str, Any], sentence: str) -> None:
+def test_an_invalid_configuration_is_refused(arguments: dict[str, Any], sentence: str):
     with pytest.raises(InvalidConfig, match=sentence):
         CrafterEnv(**arguments)
 
 
-def test_other_worlds_views_and_sizes_work() -> None:
+def test_other_worlds_views_and_sizes_work():
     env = CrafterEnv(area=(20, 14), view=(7, 11), size=(140, 99), length=25)
     observation, info = env.reset(seed=1)
     assert observation.shape == (99, 140, 3) and observation in env.observation_space
@@ -187,14 +187,14 @@ def test_other_worlds_views_and_sizes_work() -> None:
     assert truncations == [False] * 24 + [True]
 
 
-def test_one_number_means_both_sides() -> None:
+def test_one_number_means_both_sides():
     env = CrafterEnv(area=np.array([12, 12]), view=9, size=90)  # pyright: ignore[reportArgumentType]
     assert env.config.area == (12, 12) and env.config.view == (9, 9) and env.size == (90, 90)
     env = CrafterEnv.from_config(EnvConfig(area=(8, 8), length=3), observe=False)
     assert env.config.length == 3 and not env.observe
 
 
-def test_the_smallest_world_can_be_played() -> None:
+def test_the_smallest_world_can_be_played():
     env = CrafterEnv(area=(1, 1))
     env.reset(seed=0)
     for action in range(len(ACTIONS)):
@@ -202,7 +202,7 @@ def test_the_smallest_world_can_be_played() -> None:
     assert env.observation(step_limit=20).faced == "none"
 
 
-def test_death_terminates_and_the_length_truncates(env_at: EnvMaker) -> None:
+def test_death_terminates_and_the_length_truncates(env_at: EnvMaker):
     def starving(state: WorldState) -> WorldState:
         player = state.things[0]._replace(health=1)
         values = state.player
@@ -222,7 +222,7 @@ def test_death_terminates_and_the_length_truncates(env_at: EnvMaker) -> None:
     assert truncated and not terminated
 
 
-def test_state_and_info_agree(env_at: EnvMaker) -> None:
+def test_state_and_info_agree(env_at: EnvMaker):
     env = env_at()
     _, _, _, _, info = env.step(6)
     record = env.state()
@@ -236,7 +236,7 @@ def test_state_and_info_agree(env_at: EnvMaker) -> None:
 
 
 @pytest.mark.parametrize(("x", "y", "made"), [(1, 1, 1), (0, 5, 0), (5, 0, 0), (0, 0, 0), (62, 62, 1)])
-def test_nothing_can_be_made_at_the_left_and_upper_edge(env_at: EnvMaker, x: int, y: int, made: int) -> None:
+def test_nothing_can_be_made_at_the_left_and_upper_edge(env_at: EnvMaker, x: int, y: int, made: int):
     env = env_at(change=beside_a_table(x, y))
     *_, info = env.step(ACTIONS.index("make_wood_pickaxe"))
     assert info["inventory"]["wood_pickaxe"] == made

@@ -24,17 +24,17 @@ def _sleepy_actions(seed: int, steps: int) -> list[int]:
     return [int(random.randint(0, 17)) if step % 100 < 40 else 6 for step in range(steps)]
 
 
-def test_random_walks_through_night_and_death_equal_upstream() -> None:
+def test_random_walks_through_night_and_death_equal_upstream():
     walked = walk_both(EnvConfig(), seed=3, actions=_random_actions(3, 600))
     assert walked.night_steps and walked.asleep_steps and walked.deaths
 
 
-def test_sleeping_through_a_night_equals_upstream() -> None:
+def test_sleeping_through_a_night_equals_upstream():
     walked = walk_both(EnvConfig((32, 32)), seed=11, actions=_sleepy_actions(11, 600))
     assert walked.night_steps and walked.asleep_steps > 100
 
 
-def test_without_pictures_the_same_draws_are_made() -> None:
+def test_without_pictures_the_same_draws_are_made():
     walked = walk_both(EnvConfig((32, 32)), seed=5, actions=_random_actions(5, 500), draws_picture=False)
     assert walked.night_steps
 
@@ -53,13 +53,13 @@ def test_without_pictures_the_same_draws_are_made() -> None:
     ],
     ids=str,
 )
-def test_other_areas_and_views_equal_upstream(area: tuple[int, int], view: tuple[int, int]) -> None:
+def test_other_areas_and_views_equal_upstream(area: tuple[int, int], view: tuple[int, int]):
     walked = walk_both(EnvConfig(area, view), seed=7, actions=_random_actions(7, 120), max_steps=80)
     assert walked.steps == 120
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 - 2])
-def test_noise_equals_the_library_in_every_region_of_the_lattice(seed: int) -> None:
+def test_noise_equals_the_library_in_every_region_of_the_lattice(seed: int):
     random = np.random.default_rng(seed)
     whole = random.integers(-6, 6, (3, 500)) / random.integers(1, 5, (3, 500))  # ties between vertices
     x, y, z = np.concatenate([random.uniform(-300, 300, (3, 1500)), whole], axis=1)

@@ -11,7 +11,7 @@ from core.env.generator import WorldRandom
 SEED = 7
 
 
-def test_every_draw_equals_the_slower_call_of_upstream() -> None:
+def test_every_draw_equals_the_slower_call_of_upstream():
     ours, upstream = WorldRandom(SEED), np.random.RandomState(SEED)
     for high in range(1, 200):
         assert ours.sample() == upstream.uniform()
@@ -23,7 +23,7 @@ def test_every_draw_equals_the_slower_call_of_upstream() -> None:
     assert ours.sample() == upstream.uniform()
 
 
-def test_the_state_equals_numpys_and_reading_it_changes_nothing() -> None:
+def test_the_state_equals_numpys_and_reading_it_changes_nothing():
     ours, upstream = WorldRandom(SEED), np.random.RandomState(SEED)
     for count in (0, 1, 311, 312, 1000):
         ours.skip_samples(count)
@@ -34,7 +34,7 @@ def test_the_state_equals_numpys_and_reading_it_changes_nothing() -> None:
     assert ours.sample() == upstream.random_sample()
 
 
-def test_a_generator_continues_from_a_state() -> None:
+def test_a_generator_continues_from_a_state():
     ours, other = WorldRandom(SEED), WorldRandom(SEED + 1)
     ours.skip_samples(100)
     other.set(ours.read())

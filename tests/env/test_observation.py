@@ -13,7 +13,7 @@ from core.env.state import Chunk, WorldState
 from tests.support.worlds import EnvMaker, first_state
 
 
-def test_nearest_finds_the_closest_of_each_kind() -> None:
+def test_nearest_finds_the_closest_of_each_kind():
     semantic = first_state().semantic()
     for position in ((32, 32), (0, 0), (63, 10), (5, 63)):
         nearest = find_nearest(semantic, position)
@@ -28,7 +28,7 @@ def test_nearest_finds_the_closest_of_each_kind() -> None:
             assert abs(offset[0]) + abs(offset[1]) == np.abs(cells).sum(axis=1).min()
 
 
-def test_at_equal_distance_the_left_then_the_upper_one_is_nearest() -> None:
+def test_at_equal_distance_the_left_then_the_upper_one_is_nearest():
     semantic = np.full((5, 5), SEMANTIC_IDS["grass"], np.uint8)
     for x, y in ((2, 1), (1, 2), (3, 2), (2, 3)):
         semantic[x, y] = SEMANTIC_IDS["tree"]
@@ -39,7 +39,7 @@ def test_at_equal_distance_the_left_then_the_upper_one_is_nearest() -> None:
     assert nearest["iron"] is None
 
 
-def test_local_rows_run_from_top_to_bottom_and_left_to_right() -> None:
+def test_local_rows_run_from_top_to_bottom_and_left_to_right():
     semantic = first_state().semantic()
     rows = local_names(semantic, (32, 32), (9, 7))
     assert len(rows) == 7 and {len(row) for row in rows} == {9}
@@ -49,7 +49,7 @@ def test_local_rows_run_from_top_to_bottom_and_left_to_right() -> None:
 
 
 @pytest.mark.parametrize("position", [(0, 0), (63, 63), (0, 63), (63, 0)])
-def test_local_rows_say_none_outside_the_world(position: tuple[int, int]) -> None:
+def test_local_rows_say_none_outside_the_world(position: tuple[int, int]):
     rows = local_names(first_state().semantic(), position, (9, 7))
     assert len(rows) == 7 and {len(row) for row in rows} == {9}
     inside = [(x, y) for y, row in enumerate(rows) for x, name in enumerate(row) if name != "none"]
@@ -57,13 +57,13 @@ def test_local_rows_say_none_outside_the_world(position: tuple[int, int]) -> Non
     assert (4, 3) in inside
 
 
-def test_a_view_larger_than_the_world_has_all_its_rows() -> None:
+def test_a_view_larger_than_the_world_has_all_its_rows():
     rows = local_names(np.full((2, 1), SEMANTIC_IDS["sand"], np.uint8), (1, 0), (9, 7))
     assert len(rows) == 7 and {len(row) for row in rows} == {9}
     assert rows[3] == ("none",) * 3 + ("sand",) * 2 + ("none",) * 4
 
 
-def test_an_observation_agrees_with_the_environment(env_at: EnvMaker) -> None:
+def test_an_observation_agrees_with_the_environment(env_at: EnvMaker):
     env = env_at(30)
     _, reward, _, _, info = env.step(3)
     observation = env.observation(step_limit=500, last_env_reward=reward, env_return=1.5)
@@ -88,7 +88,7 @@ def _busy(state: WorldState) -> WorldState:
     return replace(state, player=player, things=(corner,), chunks=(Chunk(0, 0, (0,)),))
 
 
-def test_the_text_describes_the_observation(env_at: EnvMaker) -> None:
+def test_the_text_describes_the_observation(env_at: EnvMaker):
     env = env_at(200, change=_busy)
     text = observation_text(env.observation(step_limit=1000, last_env_reward=-0.1, env_return=0.9))
     assert "Step 200 of 1000. Night, daylight" in text
@@ -100,13 +100,13 @@ def test_the_text_describes_the_observation(env_at: EnvMaker) -> None:
     assert text.count("player") == 1
 
 
-def test_the_text_names_offsets_exactly(env_at: EnvMaker) -> None:
+def test_the_text_names_offsets_exactly(env_at: EnvMaker):
     offsets = {"water": (3, -2), "tree": (-1, 0), "cow": (0, 4), "grass": None}
     observation = replace(env_at().observation(step_limit=9), nearest=offsets)
     assert "Nearest: water 3 right 2 up; tree 1 left; cow 4 down." in observation_text(observation)
 
 
-def test_the_text_says_when_the_episode_is_over(env_at: EnvMaker) -> None:
+def test_the_text_says_when_the_episode_is_over(env_at: EnvMaker):
     env = env_at()
     assert "over" not in observation_text(env.observation(step_limit=9))
     assert observation_text(env.observation(step_limit=9, terminated=True)).endswith("You died: the episode is over.")

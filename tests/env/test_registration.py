@@ -31,7 +31,7 @@ def _digests(env: CrafterEnv, steps: int = 20) -> list[str]:
     return digests
 
 
-def test_make_returns_the_standard_crafter() -> None:
+def test_make_returns_the_standard_crafter():
     env = gymnasium.make(ID, render_mode="rgb_array")
     crafter = env.unwrapped
     assert isinstance(crafter, CrafterEnv)
@@ -42,7 +42,7 @@ def test_make_returns_the_standard_crafter() -> None:
 
 
 @pytest.mark.parametrize("mode", [None, "vector_entry_point", "sync", "async"])
-def test_make_vec_plays_the_same_worlds_in_every_mode(mode: str | None) -> None:
+def test_make_vec_plays_the_same_worlds_in_every_mode(mode: str | None):
     batch = gymnasium.make_vec(ID, 2, mode, area=(24, 24), length=10, max_episode_steps=5)
     try:
         if mode in (None, "vector_entry_point"):
@@ -60,7 +60,7 @@ def test_make_vec_plays_the_same_worlds_in_every_mode(mode: str | None) -> None:
 @pytest.mark.parametrize(
     "through", [lambda spec: EnvSpec.from_json(spec.to_json()), lambda s: pickle.loads(pickle.dumps(s))]
 )
-def test_a_stored_spec_makes_the_same_environment(through: Any) -> None:
+def test_a_stored_spec_makes_the_same_environment(through: Any):
     env = gymnasium.make(ID, **SMALL, length=50)
     assert env.spec is not None
     again = gymnasium.make(through(env.spec)).unwrapped
@@ -69,7 +69,7 @@ def test_a_stored_spec_makes_the_same_environment(through: Any) -> None:
     assert _digests(again) == _digests(env.unwrapped)
 
 
-def test_a_pickled_environment_keeps_its_spec_and_continues_exactly() -> None:
+def test_a_pickled_environment_keeps_its_spec_and_continues_exactly():
     env = gymnasium.make(ID, **SMALL)
     env.reset(seed=3)
     env.action_space.seed(1)
@@ -83,7 +83,7 @@ def test_a_pickled_environment_keeps_its_spec_and_continues_exactly() -> None:
     assert copied.unwrapped.state_digest() == env.unwrapped.state_digest()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_a_spec_in_json_works_in_a_process_that_has_not_imported_the_engine() -> None:
+def test_a_spec_in_json_works_in_a_process_that_has_not_imported_the_engine():
     spec = gymnasium.spec(ID).to_json()
     program = (
         "import gymnasium, json, sys; env = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(sys.argv[1]))"
@@ -93,7 +93,7 @@ def test_a_spec_in_json_works_in_a_process_that_has_not_imported_the_engine() ->
     assert json.loads(done.stdout) == [32, 32]
 
 
-def test_minari_recovers_the_environment_of_a_stored_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minari_recovers_the_environment_of_a_stored_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     env = gymnasium.make(ID, **SMALL, length=50)
     observation, _ = env.reset(seed=3)

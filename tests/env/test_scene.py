@@ -19,7 +19,7 @@ def _standing_at(x: int, y: int) -> WorldState:
     return replace(state, things=(state.things[0]._replace(x=x, y=y), *state.things[1:]))
 
 
-def test_the_player_stands_in_the_middle(env_at: EnvMaker) -> None:
+def test_the_player_stands_in_the_middle(env_at: EnvMaker):
     scene = env_at().scene()
     assert scene.grid == GRID
     assert scene.sprites[0] == Sprite("player-down", 4, 3)
@@ -27,19 +27,19 @@ def test_the_player_stands_in_the_middle(env_at: EnvMaker) -> None:
     assert scene.inventory["health"] == 9
 
 
-def test_materials_are_the_cells_around_the_player() -> None:
+def test_materials_are_the_cells_around_the_player():
     state = first_state()
     local = np.array(scene_of(state, GRID).materials).reshape(GRID)
     assert np.array_equal(local, state.materials[28:37, 29:36])
 
 
-def test_cells_outside_the_world_are_empty() -> None:
+def test_cells_outside_the_world_are_empty():
     local = np.array(scene_of(_standing_at(0, 63), GRID).materials).reshape(GRID)
     assert not local[:4].any() and not local[:, 4:].any()
     assert local[4:, :4].all()
 
 
-def test_sprites_are_the_things_in_view_in_creation_order() -> None:
+def test_sprites_are_the_things_in_view_in_creation_order():
     state = first_state()
     x, y = state.position
     near = Thing(COW, x + 4, y - 3, 3, 0, 0, 0)
@@ -49,7 +49,7 @@ def test_sprites_are_the_things_in_view_in_creation_order() -> None:
     assert scene.sprites == (Sprite("player-down", 4, 3), Sprite("cow", 8, 0), Sprite("plant", 0, 6))
 
 
-def test_every_thing_has_its_texture() -> None:
+def test_every_thing_has_its_texture():
     arrow, player = Thing(ARROW, 0, 0, 0, -1, 0, 0), Thing(PLAYER, 0, 0, 9, 0, -1, 0)
     assert texture_of(arrow, sleeping=False) == "arrow-left"
     assert texture_of(player, sleeping=False) == "player-up"

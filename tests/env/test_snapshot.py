@@ -47,7 +47,7 @@ def _crowded(state: WorldState) -> WorldState:
 
 
 @pytest.mark.parametrize("step", [5, 140, 268], ids=["across a balance tick", "into the night", "into the morning"])
-def test_a_restored_snapshot_continues_identically(env_at: EnvMaker, step: int) -> None:
+def test_a_restored_snapshot_continues_identically(env_at: EnvMaker, step: int):
     env = env_at(step, change=_crowded)
     other = CrafterEnv()
     other.restore(env.snapshot())
@@ -59,7 +59,7 @@ def test_a_restored_snapshot_continues_identically(env_at: EnvMaker, step: int) 
         assert json.dumps(here[4]["inventory"]) == json.dumps(there[4]["inventory"])
 
 
-def test_the_next_reset_after_a_restore_is_the_seeds_next_world() -> None:
+def test_the_next_reset_after_a_restore_is_the_seeds_next_world():
     env, other = CrafterEnv(area=(16, 16)), CrafterEnv(area=(16, 16))
     env.reset(seed=8, options={"episode": 4})
     other.reset(seed=1)
@@ -70,7 +70,7 @@ def test_the_next_reset_after_a_restore_is_the_seeds_next_world() -> None:
     assert other.scene() == env.scene()
 
 
-def test_every_value_comes_back() -> None:
+def test_every_value_comes_back():
     state = _crowded(first_state())
     back = unpack_snapshot(pack_snapshot(state, CONFIG), CONFIG)
     assert digests(back) == digests(state)
@@ -124,7 +124,7 @@ CORRUPT: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", CORRUPT)
-def test_a_corrupt_snapshot_is_refused_and_the_environment_stays_as_it_was(env_at: EnvMaker, name: str) -> None:
+def test_a_corrupt_snapshot_is_refused_and_the_environment_stays_as_it_was(env_at: EnvMaker, name: str):
     blob, sentence = CORRUPT[name]
     env = env_at()
     before = env.state_digest()
@@ -134,7 +134,7 @@ def test_a_corrupt_snapshot_is_refused_and_the_environment_stays_as_it_was(env_a
 
 
 @pytest.mark.parametrize("config", [EnvConfig(area=(32, 64)), EnvConfig(view=(9, 7)), EnvConfig(length=500)])
-def test_a_snapshot_of_another_environment_is_refused(config: EnvConfig) -> None:
+def test_a_snapshot_of_another_environment_is_refused(config: EnvConfig):
     with pytest.raises(InvalidSnapshot, match="Make an environment with the same area, view and length"):
         unpack_snapshot(first_snapshot(), config)
 
@@ -164,7 +164,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_inconsistent_values_are_refused(name: str) -> None:
+def test_inconsistent_values_are_refused(name: str):
     values = _values()
     assert digests(unpack_snapshot(_forged(values), CONFIG)) == digests(first_state())
     WRONG[name](values)
@@ -172,11 +172,11 @@ def test_inconsistent_values_are_refused(name: str) -> None:
         unpack_snapshot(_forged(values), CONFIG)
 
 
-def test_a_snapshot_is_small() -> None:
+def test_a_snapshot_is_small():
     assert len(first_snapshot()) < 8_000
 
 
-def test_the_last_world_of_a_seed_has_no_next_one() -> None:
+def test_the_last_world_of_a_seed_has_no_next_one():
     env = CrafterEnv(area=(9, 9), observe=False)
     env.reset(seed=1, options={"episode": 2**31 - 1})
     env.restore(env.snapshot())
@@ -194,7 +194,7 @@ def _walked(env: CrafterEnv, steps: range) -> Iterator[str]:
         yield env.state_digest()
 
 
-def test_an_episode_restored_at_any_of_twenty_points_continues_identically_for_500_steps() -> None:
+def test_an_episode_restored_at_any_of_twenty_points_continues_identically_for_500_steps():
     env = CrafterEnv(area=(40, 40), observe=False)
     env.reset(seed=8)
     points, digests, met = {}, [], set()

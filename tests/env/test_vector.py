@@ -21,7 +21,7 @@ def _actions(steps: int) -> np.ndarray:
     return np.random.RandomState(0).randint(0, 17, (steps, len(SEEDS)))
 
 
-def test_a_batch_plays_the_worlds_of_single_environments() -> None:
+def test_a_batch_plays_the_worlds_of_single_environments():
     batch = CrafterVectorEnv(len(SEEDS), AREA, length=40)
     singles = [CrafterEnv(AREA, length=40) for _ in SEEDS]
     observations, _ = batch.reset(seed=SEEDS)
@@ -45,7 +45,7 @@ def test_a_batch_plays_the_worlds_of_single_environments() -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_infos_have_gymnasiums_form(mode: str) -> None:
+def test_infos_have_gymnasiums_form(mode: str):
     ours = CrafterVectorEnv(len(SEEDS), AREA, length=5, autoreset_mode=mode)
     gymnasiums = SyncVectorEnv([lambda: CrafterEnv(AREA, length=5)] * len(SEEDS), autoreset_mode=mode)
     _assert_same(ours.reset(seed=SEEDS)[1], gymnasiums.reset(seed=SEEDS)[1])
@@ -77,7 +77,7 @@ def _assert_same(ours: Any, theirs: Any) -> None:
         ({"num_envs": 2, "render_mode": "human"}, "The render mode"),
     ],
 )
-def test_invalid_arguments_are_refused(arguments: dict[str, Any], sentence: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], sentence: str):
     with pytest.raises(InvalidConfig, match=sentence):
         CrafterVectorEnv(**arguments)
 
@@ -87,7 +87,7 @@ def test_invalid_arguments_are_refused(arguments: dict[str, Any], sentence: str)
     [np.array([3, 5, 1], np.int8), Tensor([3, 5, 1]), [Tensor(3), np.int64(5), 1], (3, 5, 1)],
     ids=repr,
 )
-def test_actions_may_be_anything_with_an_index(actions: Any) -> None:
+def test_actions_may_be_anything_with_an_index(actions: Any):
     batch, other = CrafterVectorEnv(len(SEEDS), AREA), CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     other.reset(seed=SEEDS)
@@ -101,7 +101,7 @@ BOOLS = [[0, 0, True], np.array([True, False, True]), Tensor([True, False, True]
 
 
 @pytest.mark.parametrize("actions", [*INVALID, *BOOLS], ids=repr)
-def test_invalid_actions_are_refused_and_no_world_moves(actions: Any) -> None:
+def test_invalid_actions_are_refused_and_no_world_moves(actions: Any):
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     before = batch.call("state_digest")
@@ -111,7 +111,7 @@ def test_invalid_actions_are_refused_and_no_world_moves(actions: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", [[1, -1, 3], [1, 2], 1.5, True, "1", 2**31 - 2, [1, 2, None, 4]])
-def test_invalid_seeds_are_refused_and_no_world_is_reset(seed: Any) -> None:
+def test_invalid_seeds_are_refused_and_no_world_is_reset(seed: Any):
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     before = batch.call("state_digest")
@@ -120,14 +120,14 @@ def test_invalid_seeds_are_refused_and_no_world_is_reset(seed: Any) -> None:
     assert batch.call("state_digest") == before
 
 
-def test_a_single_seed_is_counted_up_also_in_a_pickled_batch() -> None:
+def test_a_single_seed_is_counted_up_also_in_a_pickled_batch():
     batch: CrafterVectorEnv = pickle.loads(pickle.dumps(CrafterVectorEnv(len(SEEDS), AREA)))
     first, _ = batch.reset(seed=np.int64(3))
     again, _ = batch.reset(seed=[3, 4, 5])
     assert np.array_equal(first, again)
 
 
-def test_a_reset_mask_resets_only_the_chosen_worlds() -> None:
+def test_a_reset_mask_resets_only_the_chosen_worlds():
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     batch.reset(seed=SEEDS)
     before = batch.call("state_digest")
@@ -142,13 +142,13 @@ def test_a_reset_mask_resets_only_the_chosen_worlds() -> None:
 
 
 @pytest.mark.parametrize(("length", "max_episode_steps"), [(3, None), (3, -1), (3, 5), (10_000, 3)])
-def test_an_episode_is_truncated_at_its_length_or_max_episode_steps(length: int, max_episode_steps: int | None) -> None:
+def test_an_episode_is_truncated_at_its_length_or_max_episode_steps(length: int, max_episode_steps: int | None):
     batch = CrafterVectorEnv(2, AREA, length=length, max_episode_steps=max_episode_steps)
     batch.reset(seed=3)
     assert [batch.step([0, 0])[3].tolist() for _ in range(3)] == [[False, False], [False, False], [True, True]]
 
 
-def test_a_batch_renders() -> None:
+def test_a_batch_renders():
     batch = CrafterVectorEnv(2, AREA, render_mode="rgb_array")
     batch.reset(seed=3)
     assert batch.render_mode == "rgb_array"
@@ -157,7 +157,7 @@ def test_a_batch_renders() -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_pickled_batch_continues_exactly_even_before_an_automatic_reset(mode: str) -> None:
+def test_a_pickled_batch_continues_exactly_even_before_an_automatic_reset(mode: str):
     batch = CrafterVectorEnv(len(SEEDS), AREA, length=5, autoreset_mode=mode)
     batch.reset(seed=SEEDS)
     batch.action_space.seed(1)
@@ -173,7 +173,7 @@ def test_a_pickled_batch_continues_exactly_even_before_an_automatic_reset(mode: 
         assert copied.call("state_digest") == batch.call("state_digest")
 
 
-def test_the_masks_of_infos_do_not_share_memory() -> None:
+def test_the_masks_of_infos_do_not_share_memory():
     batch = CrafterVectorEnv(len(SEEDS), AREA)
     _, infos = batch.reset(seed=SEEDS)
     infos["inventory"]["_health"][0] = False

@@ -53,7 +53,7 @@ def play_script(store: TraceStore, name: str, episode_id: str = "script", decisi
 # ------------------------------------------------------------------------------------------------- what a line holds
 
 
-def test_a_line_holds_the_request_the_answer_and_the_rewards(store: TraceStore) -> None:
+def test_a_line_holds_the_request_the_answer_and_the_rewards(store: TraceStore):
     sapling = answer("do", "do", "do", "do", "do")
     played, client = play_model(store, "episode-1", [answer("noop"), sapling, sapling])
     first, second, third = exported(store)
@@ -87,7 +87,7 @@ def test_a_line_holds_the_request_the_answer_and_the_rewards(store: TraceStore) 
     assert first.time.tzinfo is not None and played.started_at < first.time < second.time <= datetime.now(UTC)
 
 
-def test_the_text_and_reasoning_of_an_answer_are_exported(store: TraceStore) -> None:
+def test_the_text_and_reasoning_of_an_answer_are_exported(store: TraceStore):
     function = {"name": "interact", "arguments": '{"actions": ["do"]}'}
     call = {"id": "a", "type": "function", "function": function}
     play_model(store, "episode-1", [says({"content": "A tree.", "reasoning_content": "Hm.", "tool_calls": [call]})])
@@ -101,7 +101,7 @@ def test_the_text_and_reasoning_of_an_answer_are_exported(store: TraceStore) -> 
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect["name"])
-def test_calls_in_every_dialect_are_exported_and_read_again(store: TraceStore, dialect: dict[str, Any]) -> None:
+def test_calls_in_every_dialect_are_exported_and_read_again(store: TraceStore, dialect: dict[str, Any]):
     response = dialect["response"]
     text = response.get("body")
     if "stream" in response:
@@ -117,7 +117,7 @@ def test_calls_in_every_dialect_are_exported_and_read_again(store: TraceStore, d
     assert bool(exported(store)) == bool(stored)
 
 
-def test_arguments_are_text_or_objects_in_every_message(store: TraceStore) -> None:
+def test_arguments_are_text_or_objects_in_every_message(store: TraceStore):
     function = {"name": "interact", "arguments": "{'actions': ['do'],}"}  # neither quotes nor comma are JSON's
     odd = says({"content": None, "tool_calls": [{"id": "a", "type": "function", "function": function}]})
     play_model(store, "episode-1", [answer("noop"), odd])
@@ -135,7 +135,7 @@ def test_arguments_are_text_or_objects_in_every_message(store: TraceStore) -> No
     ]
 
 
-def test_a_call_in_the_text_is_not_repeated(store: TraceStore) -> None:
+def test_a_call_in_the_text_is_not_repeated(store: TraceStore):
     text = 'Cow up.\n<tool_call>{"name": "interact", "arguments": {"actions": ["move_up", "do"]}}</tool_call>'
     play_model(store, "episode-1", [says({"content": text})])
     (record,) = exported(store)
@@ -155,28 +155,28 @@ def test_a_call_in_the_text_is_not_repeated(store: TraceStore) -> None:
         '<function=interact><parameter=actions>["sleep"]</parameter><parameter=reasoning>I',
     ],
 )
-def test_a_truncated_call_is_not_completed(store: TraceStore, text: str) -> None:
+def test_a_truncated_call_is_not_completed(store: TraceStore, text: str):
     episode, _ = play_model(store, "episode-1", [says({"content": text}, finish_reason="length")])
     (record,) = exported(store)
     assert record.parsed().actions == record.actions == episode.decisions[0].actions == ("do",)
     assert record.warning == "truncated"
 
 
-def test_actions_beyond_the_maximum_per_call_are_left_out(store: TraceStore) -> None:
+def test_actions_beyond_the_maximum_per_call_are_left_out(store: TraceStore):
     play_model(store, "episode-1", [answer("do", "noop", "do", "noop", "do", "noop", "do")])
     (record,) = exported(store)
     assert len(record.actions) == record.max_actions_per_call == 5
     assert record.parsed().actions == record.actions == record.executed
 
 
-def test_actions_beyond_a_limit_are_not_executed(store: TraceStore) -> None:
+def test_actions_beyond_a_limit_are_not_executed(store: TraceStore):
     play_model(store, "episode-1", [answer("do", "noop", "do")], max_steps=2)
     (record,) = exported(store)
     assert record.parsed().actions == record.actions == ("do", "noop", "do")
     assert record.executed == ("do", "noop")
 
 
-def test_a_picture_is_exported_as_it_was_sent(store: TraceStore) -> None:
+def test_a_picture_is_exported_as_it_was_sent(store: TraceStore):
     _, client = play_model(store, "episode-1", [answer("noop"), answer("do")], observe="both")
     records = exported(store)
     for record, request in zip(records, client.requests, strict=True):
@@ -184,7 +184,7 @@ def test_a_picture_is_exported_as_it_was_sent(store: TraceStore) -> None:
         assert record.prompt[-1]["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
-def test_hostile_text_stays_on_one_line_and_is_read_again(store: TraceStore) -> None:
+def test_hostile_text_stays_on_one_line_and_is_read_again(store: TraceStore):
     hostile = json.dumps({"actions": ["do"], "reasoning": HOSTILE})
     function = {"name": "interact", "arguments": hostile}
     message = {"content": HOSTILE, "tool_calls": [{"id": HOSTILE, "function": function}]}
@@ -212,17 +212,17 @@ def test_hostile_text_stays_on_one_line_and_is_read_again(store: TraceStore) -> 
         ('{"format": "craftscope-sft-1"}', "Line 2 is not of an SFT export"),
     ],
 )
-def test_a_line_of_another_format_is_refused(line: bytes | str, problem: str) -> None:
+def test_a_line_of_another_format_is_refused(line: bytes | str, problem: str):
     with pytest.raises(InvalidInput, match=problem):
         list(read_sft(["", line]))  # empty lines are skipped
 
 
-def test_the_schema_matches_the_published_file() -> None:
+def test_the_schema_matches_the_published_file():
     # Add new fields to the file. A field that changes or goes needs a new format and a new file.
     assert sft_schema() == json.loads((DATA / "sft_schema_1.json").read_text(encoding="utf-8"))
 
 
-def test_the_lines_of_a_known_episode_match_the_published_file(store: TraceStore) -> None:
+def test_the_lines_of_a_known_episode_match_the_published_file(store: TraceStore):
     store.runs.create(make_run("run-1", ["episode-1"]))
     record_episode(store, "episode-1", 6)
     wanted = SftFilter(all_policies=True)
@@ -242,7 +242,7 @@ def replace_prompt(record: SftRecord) -> SftRecord:
 # ------------------------------------------------------------------------------------------------ what is exported
 
 
-def test_invalid_calls_are_exported_only_on_request(store: TraceStore) -> None:
+def test_invalid_calls_are_exported_only_on_request(store: TraceStore):
     play_model(store, "waits", [PROSE, answer("do")], on_bad_call="noop")
     play_model(store, "stops", [answer("do"), PROSE], minutes=-1)
     assert [(record.episode_id, record.decision) for record in exported(store)] == [("waits", 1), ("stops", 0)]
@@ -253,14 +253,14 @@ def test_invalid_calls_are_exported_only_on_request(store: TraceStore) -> None:
     assert (waited.executed, stopped.executed) == (("noop",), ())
 
 
-def test_the_valid_answer_is_exported(store: TraceStore) -> None:
+def test_the_valid_answer_is_exported(store: TraceStore):
     _, client = play_model(store, "episode-1", [PROSE, answer("do")], decisions=1, on_bad_call="retry")
     (record,) = exported(store)
     assert record.actions == ("do",) and list(record.prompt) == client.requests[0]["messages"]
 
 
 @pytest.mark.parametrize("policy", ["scripted", "random"])
-def test_policies_without_model_calls_are_exported_only_on_request(store: TraceStore, policy: str) -> None:
+def test_policies_without_model_calls_are_exported_only_on_request(store: TraceStore, policy: str):
     play_script(store, policy)
     assert exported(store) == []
     records = exported(store, all_policies=True)
@@ -303,7 +303,7 @@ def four(store: TraceStore) -> TraceStore:
         (SftFilter(models=("asked-model",)), {}),
     ],
 )
-def test_filters_select_decisions(four: TraceStore, wanted: SftFilter, episodes: dict[str, int]) -> None:
+def test_filters_select_decisions(four: TraceStore, wanted: SftFilter, episodes: dict[str, int]):
     records = list(sft_records(four, wanted))
     counts = {record.episode_id: 0 for record in records}
     for record in records:
@@ -314,13 +314,13 @@ def test_filters_select_decisions(four: TraceStore, wanted: SftFilter, episodes:
 # ------------------------------------------------------------------------------------------------------ streaming
 
 
-def test_more_episodes_than_a_page_holds_are_exported_newest_first(store: TraceStore) -> None:
+def test_more_episodes_than_a_page_holds_are_exported_newest_first(store: TraceStore):
     for number in range(12):
         play_model(store, f"episode-{number:02}", [answer("noop")], minutes=number)
     assert [record.episode_id for record in exported(store)] == [f"episode-{n:02}" for n in reversed(range(12))]
 
 
-def test_episodes_may_be_deleted_and_added_during_an_export(store: TraceStore) -> None:
+def test_episodes_may_be_deleted_and_added_during_an_export(store: TraceStore):
     for number in range(3):
         play_model(store, f"episode-{number}", [answer("noop"), answer("do")], minutes=number)
     records = sft_records(store)
@@ -337,7 +337,7 @@ def test_episodes_may_be_deleted_and_added_during_an_export(store: TraceStore) -
     ]
 
 
-def test_an_export_holds_one_decision_at_a_time(store: TraceStore) -> None:
+def test_an_export_holds_one_decision_at_a_time(store: TraceStore):
     record_long_episode(store, 600)
     wanted = SftFilter(EpisodeFilter(run_id="long-run"))
     lines = sft_lines(store, wanted)

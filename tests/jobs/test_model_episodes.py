@@ -72,7 +72,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "")  # `run_on` pairs the key with its server
 
 
-def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore, settings: Settings) -> None:
+def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore, settings: Settings):
     with ModelServer([says(calls("move_left", "do")), says(calls("noop"))]) as server:
         (summary,) = played(store, settings, run_on(server))
     assert (summary.status, summary.stop_reason) == (EpisodeStatus.COMPLETED, StopReason.MAX_DECISIONS)
@@ -91,7 +91,7 @@ def test_a_model_plays_and_its_episode_is_replayed_without_it(store: TraceStore,
     assert store.runs.spent(summary.run_id).calls == 3 and store.runs.spent(summary.run_id).tokens == 360
 
 
-def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceStore, settings: Settings) -> None:
+def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceStore, settings: Settings):
     with strict_server(Gpt5()) as server:
         run = run_on(server, seeds=(1, 2), decisions=2)
         store.runs.create(run)
@@ -103,7 +103,7 @@ def test_a_refused_field_is_remembered_for_the_episodes_of_a_run(store: TraceSto
             assert [field.sent_as for field in decision.model_call.left_out] == ["max_completion_tokens"]
 
 
-def test_a_refused_field_is_remembered_for_the_workers_of_a_run(store: TraceStore, settings: Settings) -> None:
+def test_a_refused_field_is_remembered_for_the_workers_of_a_run(store: TraceStore, settings: Settings):
     with strict_server(Gpt5()) as server:
         run = run_on(server, seeds=(1, 2), decisions=2)
         store.runs.create(run)
@@ -117,7 +117,7 @@ def test_a_refused_field_is_remembered_for_the_workers_of_a_run(store: TraceStor
 
 def test_a_stop_does_not_wait_for_the_server_and_the_key_is_in_no_process_arguments(
     store: TraceStore, settings: Settings
-) -> None:
+):
     release, answered = threading.Event(), threading.Event()
 
     def late(handler: BaseHTTPRequestHandler) -> None:
@@ -141,7 +141,7 @@ def test_a_stop_does_not_wait_for_the_server_and_the_key_is_in_no_process_argume
     _assert_clean("".join(arguments))
 
 
-def test_a_budget_of_calls_ends_the_whole_run(store: TraceStore, settings: Settings) -> None:
+def test_a_budget_of_calls_ends_the_whole_run(store: TraceStore, settings: Settings):
     with ModelServer([says(calls("noop"))]) as server:
         run = run_on(server, seeds=(1, 2, 3), decisions=10, budget=Budget(max_calls=4))
         summaries = played(store, settings, run)
@@ -152,7 +152,7 @@ def test_a_budget_of_calls_ends_the_whole_run(store: TraceStore, settings: Setti
 
 def test_without_its_key_an_episode_fails_with_the_name_of_the_variable(
     store: TraceStore, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.delenv(KEY_NAME)
     with ModelServer([says(calls("noop"))]) as server:
         store.runs.create(run := run_on(server))
@@ -173,9 +173,7 @@ FAULTS: list[Reply] = [
 ]
 
 
-def test_no_piece_of_a_key_that_a_server_echoes_is_stored_logged_or_exported(
-    store: TraceStore, settings: Settings
-) -> None:
+def test_no_piece_of_a_key_that_a_server_echoes_is_stored_logged_or_exported(store: TraceStore, settings: Settings):
     with ModelServer(FAULTS) as server:
         run = run_on(server, seeds=range(len(FAULTS)), decisions=1)
         summaries = played(store, replace(settings, max_workers=1), run)

@@ -26,7 +26,7 @@ def indices(store: TraceStore, **wanted: Any) -> list[int]:
     return found
 
 
-def test_an_exchange_equals_its_decision(recorded: TraceStore) -> None:
+def test_an_exchange_equals_its_decision(recorded: TraceStore):
     for decision in make_decisions(12)[1]:
         exchange = recorded.episodes.next_exchange("episode-1", after=decision.index - 1, with_model_call=False)
         assert exchange is not None
@@ -37,7 +37,7 @@ def test_an_exchange_equals_its_decision(recorded: TraceStore) -> None:
         assert exchange.answered_s == decision.timing.agent_response_s
 
 
-def test_filters_skip_decisions(recorded: TraceStore) -> None:
+def test_filters_skip_decisions(recorded: TraceStore):
     rewards = {decision.index: decision.reward.total for decision in make_decisions(12)[1]}
     assert indices(recorded) == [1, 3, 5, 7, 9, 11]
     assert indices(recorded, with_model_call=False) == list(range(12))
@@ -48,7 +48,7 @@ def test_filters_skip_decisions(recorded: TraceStore) -> None:
     assert indices(recorded, with_model_call=False, min_reward=least) == some
 
 
-def test_only_the_messages_of_a_decision_are_read(sqlite_store: TraceStore) -> None:
+def test_only_the_messages_of_a_decision_are_read(sqlite_store: TraceStore):
     record_run(sqlite_store, "episode-1", decisions=12)
     decision = sqlite_store.episodes.decision("episode-1", 3)
     exchange = sqlite_store.episodes.next_exchange("episode-1", after=2)
@@ -59,7 +59,7 @@ def test_only_the_messages_of_a_decision_are_read(sqlite_store: TraceStore) -> N
         sqlite_store.episodes.next_exchange("episode-1", after=10)
 
 
-def test_a_prompt_of_thousands_of_messages_is_read_whole(store: TraceStore) -> None:
+def test_a_prompt_of_thousands_of_messages_is_read_whole(store: TraceStore):
     recorder = start_recording(store)
     _, decisions = make_decisions(2)
     call = decisions[1].model_call
@@ -73,6 +73,6 @@ def test_a_prompt_of_thousands_of_messages_is_read_whole(store: TraceStore) -> N
     assert store.episodes.decision("episode-1", 1).model_call == long.model_call
 
 
-def test_an_unknown_episode_has_no_exchange(recorded: TraceStore) -> None:
+def test_an_unknown_episode_has_no_exchange(recorded: TraceStore):
     with pytest.raises(UnknownEpisode):
         recorded.episodes.next_exchange("nothing-like-it")

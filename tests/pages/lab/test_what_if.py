@@ -368,7 +368,7 @@ def test_a_configuration_too_long_for_a_url_is_reported(pair: TraceStore):
     assert "Too long for a URL" in said(at)
 
 
-def test_returns_that_differ_only_by_rounding_are_equal() -> None:
+def test_returns_that_differ_only_by_rounding_are_equal():
     episodes = [
         SimpleNamespace(policy="farmer", id="f" * 32, n_achievements=3),
         SimpleNamespace(policy="random", id="0" * 32, n_achievements=2),

@@ -43,7 +43,7 @@ def hud(data: PlayerData) -> dict[str, Any]:
     return json.loads(read(data.hud))
 
 
-def test_frames_steps_decisions_and_unlocks_are_sent(packed: bytes) -> None:
+def test_frames_steps_decisions_and_unlocks_are_sent(packed: bytes):
     data = build_player_data(packed, EPISODE)
     assert data.frames == 4
     assert unpack_scenes(read(data.scenes)) == unpack_scenes(packed)
@@ -54,7 +54,7 @@ def test_frames_steps_decisions_and_unlocks_are_sent(packed: bytes) -> None:
     assert sent["unlocks"] == [[1, "wake_up"], [2, "collect_wood"]]  # the frames that show them
 
 
-def test_steps_without_a_scene_yet_are_left_out(packed: bytes) -> None:
+def test_steps_without_a_scene_yet_are_left_out(packed: bytes):
     data = build_player_data(pack_scenes(unpack_scenes(packed)[:2]), EPISODE)
     assert data.frames == 2
     assert len(hud(data)["action"]) == 1
@@ -62,12 +62,12 @@ def test_steps_without_a_scene_yet_are_left_out(packed: bytes) -> None:
     assert hud(data)["unlocks"] == [[1, "wake_up"]]
 
 
-def test_rewards_that_are_not_finite_are_sent_as_null(packed: bytes) -> None:
+def test_rewards_that_are_not_finite_are_sent_as_null(packed: bytes):
     episode = episode_of(decision_of(STEPS[:1], float("nan")), decision_of(STEPS[1:], float("inf")))
     assert hud(build_player_data(packed, episode))["reward"] == [None, None]
 
 
-def test_hostile_text_of_a_trace_is_sent_as_visible_text(packed: bytes) -> None:
+def test_hostile_text_of_a_trace_is_sent_as_visible_text(packed: bytes):
     text = "</script>\x00\ud800 \u202e ü"
     decisions = (decision_of(STEPS, reasoning=text), decision_of((), error="x" * 10_000))
     sent = hud(build_player_data(packed, episode_of(*decisions)))
@@ -75,16 +75,16 @@ def test_hostile_text_of_a_trace_is_sent_as_visible_text(packed: bytes) -> None:
     assert len(sent["error"][1]) < 1_100
 
 
-def test_equal_content_has_an_equal_digest_and_can_be_cached(packed: bytes) -> None:
+def test_equal_content_has_an_equal_digest_and_can_be_cached(packed: bytes):
     data = build_player_data(packed, EPISODE)
     assert pickle.loads(pickle.dumps(data)) == build_player_data(packed, EPISODE)
     assert build_player_data(packed, episode_of(decision_of(STEPS, 0.5))).digest != data.digest
 
 
-def test_corrupt_scenes_are_refused(packed: bytes) -> None:
+def test_corrupt_scenes_are_refused(packed: bytes):
     with pytest.raises(InvalidInput, match="corrupt"):
         build_player_data(packed[:-1], EPISODE)
 
 
-def test_an_episode_without_a_scene_has_no_frame() -> None:
+def test_an_episode_without_a_scene_has_no_frame():
     assert build_player_data(pack_scenes([]), episode_of()).frames == 0

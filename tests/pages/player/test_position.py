@@ -47,7 +47,7 @@ def sent(at: AppTest) -> dict[str, Any]:
     return json.loads(component.proto.json)
 
 
-def test_a_seek_from_before_the_player_appeared_counts_as_done(data: PlayerData) -> None:
+def test_a_seek_from_before_the_player_appeared_counts_as_done(data: PlayerData):
     at = AppTest.from_function(player_page, args=(data,))
     at.session_state["seek:episode"] = {"step": 3, "nonce": 7}
     at.run()
@@ -55,7 +55,7 @@ def test_a_seek_from_before_the_player_appeared_counts_as_done(data: PlayerData)
     assert at.session_state["shown"] == 1
 
 
-def test_a_seek_before_the_first_report_is_sent_and_moves_the_panels(data: PlayerData) -> None:
+def test_a_seek_before_the_first_report_is_sent_and_moves_the_panels(data: PlayerData):
     at = AppTest.from_function(player_page, args=(data,)).run()
     at.session_state["go"] = True
     at.run()
@@ -63,7 +63,7 @@ def test_a_seek_before_the_first_report_is_sent_and_moves_the_panels(data: Playe
     assert at.session_state["shown"] == 3
 
 
-def test_a_player_that_appears_after_a_seek_starts_at_its_frame(data: PlayerData) -> None:
+def test_a_player_that_appears_after_a_seek_starts_at_its_frame(data: PlayerData):
     at = AppTest.from_function(player_page, args=(data,))
     at.session_state["go"] = True
     at.run()

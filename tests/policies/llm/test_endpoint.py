@@ -23,11 +23,11 @@ KEY = "sk-test-9f8e7d6c5b4a3210"
         (" http://[::1]:9/v1 ", "http://[::1]:9/v1"),
     ],
 )
-def test_a_base_url_is_normalised(url: str, base_url: str) -> None:
+def test_a_base_url_is_normalised(url: str, base_url: str):
     assert endpoint_of(url).base_url == base_url
 
 
-def test_a_query_is_kept() -> None:
+def test_a_query_is_kept():
     endpoint = endpoint_of("https://host/v1/chat/completions?cid=trace_7&empty=")
     assert endpoint.base_url == "https://host/v1"
     assert endpoint.query == {"cid": "trace_7", "empty": ""}
@@ -51,12 +51,12 @@ def test_a_query_is_kept() -> None:
         *("http://user:pw@host/v1", "http://host/v1?api_key=sk-1", "http://host/v1?Token=abc"),
     ],
 )
-def test_an_invalid_base_url_or_one_with_a_key_is_refused(url: str) -> None:
+def test_an_invalid_base_url_or_one_with_a_key_is_refused(url: str):
     with pytest.raises(InvalidConfig, match="base URL"):
         endpoint_of(url)
 
 
-def test_only_hosts_on_the_list_are_allowed() -> None:
+def test_only_hosts_on_the_list_are_allowed():
     allowed = ("api.openai.com", "127.0.0.1:8080")
     assert endpoint_of("https://API.openai.com/v1", allowed_hosts=allowed).host == "api.openai.com"
     assert endpoint_of("http://127.0.0.1:8080", allowed_hosts=allowed).host == "127.0.0.1:8080"
@@ -77,7 +77,7 @@ def test_only_hosts_on_the_list_are_allowed() -> None:
         ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
     ],
 )
-def test_a_server_is_named_by_scheme_host_and_port(url: str, server: str) -> None:
+def test_a_server_is_named_by_scheme_host_and_port(url: str, server: str):
     assert endpoint_of(url).server == server
 
 
@@ -123,11 +123,11 @@ def pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", ()),
     ],
 )
-def test_only_the_keys_paired_with_a_server_are_offered(pairs: None, url: str, names: tuple[str, ...]) -> None:
+def test_only_the_keys_paired_with_a_server_are_offered(pairs: None, url: str, names: tuple[str, ...]):
     assert tuple(keys_for(url)) == names
 
 
-def test_keys_that_are_not_set_are_marked(pairs: None) -> None:
+def test_keys_that_are_not_set_are_marked(pairs: None):
     assert keys_for("https://api.x.ai") == {"NOT_SET_KEY": False, "XAI_API_KEY": False}
 
 
@@ -144,36 +144,36 @@ def test_keys_that_are_not_set_are_marked(pairs: None) -> None:
 )
 def test_no_other_variable_is_read_and_no_key_goes_to_another_server(
     pairs: None, monkeypatch: pytest.MonkeyPatch, name: str, url: str, reason: str
-) -> None:
+):
     monkeypatch.setenv(name, KEY)
     with pytest.raises(InvalidConfig, match=reason) as caught:
         key_to_send(name, endpoint_of(url))
     assert "Choose a key of this server, or none" in str(caught.value) and KEY not in str(caught.value)
 
 
-def test_a_key_entered_instead_of_its_name_is_not_shown(pairs: None) -> None:
+def test_a_key_entered_instead_of_its_name_is_not_shown(pairs: None):
     with pytest.raises(InvalidConfig) as caught:
         key_to_send(KEY, endpoint_of("https://api.openai.com"))
     assert KEY not in str(caught.value)
 
 
-def test_a_name_in_craftscope_keys_replaces_its_built_in_pair(pairs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_in_craftscope_keys_replaces_its_built_in_pair(pairs: None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "OPENAI_API_KEY=https://proxy.lab.example/openai")
     assert keys_for("https://proxy.lab.example/v1") == {"OPENAI_API_KEY": True}
     assert keys_for("https://api.openai.com") == {}
 
 
-def test_a_pair_whose_host_cannot_exist_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_whose_host_cannot_exist_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "LAB_KEY=user@lab")
     with pytest.raises(InvalidConfig, match="CRAFTSCOPE_KEYS pairs LAB_KEY with 'user@lab', which is not a host"):
         keys_for("https://lab")
 
 
-def test_an_endpoint_does_not_show_its_key() -> None:
+def test_an_endpoint_does_not_show_its_key():
     assert KEY not in repr(endpoint_of("http://host", KEY))
 
 
-def test_the_host_that_is_looked_up_is_compared_with_the_list() -> None:
+def test_the_host_that_is_looked_up_is_compared_with_the_list():
     """Case folding would turn a sharp s into ss, which is another domain."""
     with pytest.raises(InvalidConfig, match="not on the list of allowed"):
         endpoint_of("https://mi\u00dfi\u00dfippi.ai/v1", allowed_hosts=["mississippi.ai"])

@@ -34,14 +34,14 @@ def played(llmock: Any, **params: Any) -> Episode:
     return episode
 
 
-def test_a_schema_valid_call_is_played(llmock: Any) -> None:
+def test_a_schema_valid_call_is_played(llmock: Any):
     episode = played(llmock)
     assert episode.stop_reason is StopReason.MAX_DECISIONS and episode.length >= 2
     call = episode.decisions[0].model_call
     assert call is not None and call.tokens_in and call.error_kind is None
 
 
-def test_a_rate_limit_is_waited_out_as_the_server_says(llmock: Any) -> None:
+def test_a_rate_limit_is_waited_out_as_the_server_says(llmock: Any):
     llmock.rate_limit(times=1, retry_after=1)
     episode = played(llmock)
     assert episode.stop_reason is StopReason.MAX_DECISIONS
@@ -54,7 +54,7 @@ def test_a_rate_limit_is_waited_out_as_the_server_says(llmock: Any) -> None:
 @pytest.mark.parametrize(
     ("status", "kind"), [(500, "provider_error"), (503, "provider_error"), (401, "auth"), (404, "not_found")]
 )
-def test_an_outage_fails_the_episode_with_its_kind(llmock: Any, status: int, kind: str) -> None:
+def test_an_outage_fails_the_episode_with_its_kind(llmock: Any, status: int, kind: str):
     llmock.fail(status, times=None)
     episode = played(llmock, http_retries=0)
     assert episode.stop_reason is StopReason.POLICY_ERROR
@@ -66,7 +66,7 @@ def test_an_outage_fails_the_episode_with_its_kind(llmock: Any, status: int, kin
 @pytest.mark.parametrize(
     ("fault", "kinds"), [("malformed_arguments", ("truncated", "bad_arguments")), ("unknown_tool", ("unknown_tool",))]
 )
-def test_a_broken_call_is_asked_for_again(llmock: Any, fault: str, kinds: tuple[str, ...]) -> None:
+def test_a_broken_call_is_asked_for_again(llmock: Any, fault: str, kinds: tuple[str, ...]):
     llmock.break_tool_call(fault, times=1)
     episode = played(llmock, on_bad_call="retry")
     assert episode.stop_reason is StopReason.MAX_DECISIONS
@@ -74,7 +74,7 @@ def test_a_broken_call_is_asked_for_again(llmock: Any, fault: str, kinds: tuple[
     assert call is not None and len(call.earlier) == 1 and call.earlier[0].error_kind in kinds
 
 
-def test_a_prompt_that_is_too_long_is_reported(llmock: Any) -> None:
+def test_a_prompt_that_is_too_long_is_reported(llmock: Any):
     llmock.context_overflow()
     episode = played(llmock)
     assert episode.outcome is not None and episode.outcome.error is not None

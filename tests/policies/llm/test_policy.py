@@ -68,7 +68,7 @@ def decide(
     return policy.decide(observation, ()), client
 
 
-def test_a_valid_answer_is_executed_and_recorded(observation: Observation) -> None:
+def test_a_valid_answer_is_executed_and_recorded(observation: Observation):
     reply, client = decide(observation, [GOOD])
     assert reply.actions == ("move_left", "do") and reply.error_kind is None
     call = reply.model_call
@@ -80,7 +80,7 @@ def test_a_valid_answer_is_executed_and_recorded(observation: Observation) -> No
     assert call.request == client.requests[0]
 
 
-def test_a_request_contains_the_parameters(observation: Observation) -> None:
+def test_a_request_contains_the_parameters(observation: Observation):
     _, client = decide(observation, [GOOD], temperature=0.7, max_tokens=99, seed=3, extra='{"top_k": 4}')
     (request,) = client.requests
     sent = {name: value for name, value in request.items() if name not in ("messages", "tools")}
@@ -89,7 +89,7 @@ def test_a_request_contains_the_parameters(observation: Observation) -> None:
     assert isinstance(request["messages"][-1]["content"], str)
 
 
-def test_by_default_only_a_token_limit_is_sent(observation: Observation) -> None:
+def test_by_default_only_a_token_limit_is_sent(observation: Observation):
     _, elsewhere = decide(observation, [GOOD])
     _, at_openai = decide(observation, [GOOD], url="https://api.openai.com/v1")
     _, own_limit = decide(observation, [GOOD], extra='{"max_completion_tokens": 9}')
@@ -98,7 +98,7 @@ def test_by_default_only_a_token_limit_is_sent(observation: Observation) -> None
     assert own_limit.requests[0]["max_completion_tokens"] == 9 and "max_tokens" not in own_limit.requests[0]
 
 
-def test_a_picture_is_sent_if_configured(observation: Observation) -> None:
+def test_a_picture_is_sent_if_configured(observation: Observation):
     _, client = decide(observation, [GOOD], observe="both")
     text, picture = client.requests[0]["messages"][-1]["content"]
     assert "Vitals" in text["text"] and picture["image_url"]["url"].startswith("data:image/png;base64,")
@@ -117,7 +117,7 @@ def remembering(observation: Observation, answers: Sequence[Answer], **params: A
     return policy.decide(observation, history), client
 
 
-def test_a_request_that_was_too_long_is_repeated_with_half_the_history(observation: Observation) -> None:
+def test_a_request_that_was_too_long_is_repeated_with_half_the_history(observation: Observation):
     reply, client = remembering(observation, [TOO_LONG, TOO_LONG, GOOD], on_bad_call="retry", ask_again=5)
     sizes = [len(request["messages"]) for request in client.requests[2:]]
     assert sizes == [6, 4, 2] and reply.actions
@@ -127,7 +127,7 @@ def test_a_request_that_was_too_long_is_repeated_with_half_the_history(observati
 
 
 @pytest.mark.parametrize("on_bad_call", ["retry", "noop"])
-def test_a_request_that_is_too_long_without_history_stops(observation: Observation, on_bad_call: str) -> None:
+def test_a_request_that_is_too_long_without_history_stops(observation: Observation, on_bad_call: str):
     reply, client = decide(observation, [TOO_LONG], on_bad_call=on_bad_call)
     assert (reply.error_kind, reply.actions, len(client.requests)) == ("context_overflow", (), 1)
 
@@ -135,20 +135,20 @@ def test_a_request_that_is_too_long_without_history_stops(observation: Observati
 @pytest.mark.parametrize(
     "cost", [{"usage": {"cost": 0.5}}, {"usage": {"cost": {"total_cost": 0.5}}}, {"usage": {}, "total_cost": 0.5}]
 )
-def test_the_cost_reported_by_the_server_is_recorded(observation: Observation, cost: dict[str, Any]) -> None:
+def test_the_cost_reported_by_the_server_is_recorded(observation: Observation, cost: dict[str, Any]):
     reply, _ = decide(observation, [Answer(200, text=json.dumps(calls("noop", **cost)))])
     assert reply.model_call is not None
     assert (reply.model_call.server_cost_usd, reply.model_call.cost_usd) == (0.5, None)
 
 
-def test_the_request_id_comes_from_the_header_or_the_body(observation: Observation) -> None:
+def test_the_request_id_comes_from_the_header_or_the_body(observation: Observation):
     of_body, _ = decide(observation, [GOOD])
     of_header, _ = decide(observation, [replace(GOOD, headers={"x-request-id": "req_1"})])
     assert of_body.model_call is not None and of_body.model_call.request_id == "chatcmpl-1"
     assert of_header.model_call is not None and of_header.model_call.request_id == "req_1"
 
 
-def test_a_cost_is_recorded_with_its_price_table(observation: Observation) -> None:
+def test_a_cost_is_recorded_with_its_price_table(observation: Observation):
     answer = Answer(200, text=json.dumps(calls("noop", model="gpt-4o-mini")))
     reply, _ = decide(observation, [answer], url="https://api.openai.com/v1")
     assert reply.model_call is not None
@@ -156,14 +156,14 @@ def test_a_cost_is_recorded_with_its_price_table(observation: Observation) -> No
     assert reply.model_call.price_version is not None and "genai-prices" in reply.model_call.price_version
 
 
-def test_an_invalid_answer_stops_by_default(observation: Observation) -> None:
+def test_an_invalid_answer_stops_by_default(observation: Observation):
     reply, client = decide(observation, [PROSE, GOOD])
     assert reply.error_kind == "no_tool_call" and reply.error_detail and not reply.actions
     assert len(client.requests) == 1
     assert reply.model_call is not None and reply.model_call.error_kind == "no_tool_call"
 
 
-def test_a_retry_records_the_earlier_answers(observation: Observation) -> None:
+def test_a_retry_records_the_earlier_answers(observation: Observation):
     reply, client = decide(observation, [PROSE, PROSE, GOOD], on_bad_call="retry", ask_again=2)
     assert reply.actions == ("move_left", "do") and len(client.requests) == 3
     assert reply.model_call is not None
@@ -171,24 +171,24 @@ def test_a_retry_records_the_earlier_answers(observation: Observation) -> None:
     assert reply.model_call.earlier[0].response_text == PROSE.text and not reply.model_call.earlier[0].request
 
 
-def test_retries_are_limited(observation: Observation) -> None:
+def test_retries_are_limited(observation: Observation):
     reply, client = decide(observation, [PROSE], on_bad_call="retry", ask_again=2)
     assert reply.error_kind == "no_tool_call" and len(client.requests) == 3
 
 
-def test_noop_continues_with_a_warning(observation: Observation) -> None:
+def test_noop_continues_with_a_warning(observation: Observation):
     reply, _ = decide(observation, [PROSE], on_bad_call="noop")
     assert reply.actions == ("noop",) and reply.error_kind is None
     assert reply.warning == "no_tool_call" and "no_tool_call" in reply.tool_calls[-1].reasoning
 
 
 @pytest.mark.parametrize("on_bad_call", ["stop", "retry", "noop"])
-def test_a_wrong_key_always_stops(observation: Observation, on_bad_call: str) -> None:
+def test_a_wrong_key_always_stops(observation: Observation, on_bad_call: str):
     reply, client = decide(observation, [NO_KEY], on_bad_call=on_bad_call)
     assert reply.error_kind == "auth" and len(client.requests) == 1
 
 
-def test_the_refused_request_is_part_of_the_call(observation: Observation) -> None:
+def test_the_refused_request_is_part_of_the_call(observation: Observation):
     refused = replace(OTHER_LIMIT, latency_ms=40, attempts=(Attempt(1, 38, 400),))
     good = replace(GOOD, latency_ms=700, attempts=(Attempt(2, 90, 429), Attempt(500, 190, 200)))
     reply, _ = decide(observation, [refused, good])
@@ -199,7 +199,7 @@ def test_the_refused_request_is_part_of_the_call(observation: Observation) -> No
     assert call.waited_ms == pytest.approx(42 - 39 + 540 - 132)
 
 
-def test_a_repeated_request_has_the_rest_of_the_time_limit(observation: Observation) -> None:
+def test_a_repeated_request_has_the_rest_of_the_time_limit(observation: Observation):
     allowed: list[float] = []
 
     class Watched(FakeClient):
@@ -215,13 +215,13 @@ def test_a_repeated_request_has_the_rest_of_the_time_limit(observation: Observat
     assert allowed == [10, 6]
 
 
-def test_the_parse_time_of_each_call_is_recorded(observation: Observation) -> None:
+def test_the_parse_time_of_each_call_is_recorded(observation: Observation):
     reply, _ = decide(observation, [PROSE, GOOD], on_bad_call="retry")
     assert reply.model_call is not None
     assert all(call.parse_ms is not None and call.parse_ms > 0 for call in reply.model_call.all_calls)
 
 
-def test_a_time_limit_and_a_stop_are_not_failures_of_the_model(observation: Observation) -> None:
+def test_a_time_limit_and_a_stop_are_not_failures_of_the_model(observation: Observation):
     client = FakeClient([Answer(None, latency_ms=5_000, failure=Failure("timeout", "late"))])
     policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("h"), client), max_actions=5)
     policy.reset(0)
@@ -231,7 +231,7 @@ def test_a_time_limit_and_a_stop_are_not_failures_of_the_model(observation: Obse
     assert policy.decide(observation, ()).error_kind == "stopped"
 
 
-def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=127.0.0.1:9")
     monkeypatch.delenv("A_KEY", raising=False)
     with pytest.raises(PolicyError, match="A_KEY is not set"):
@@ -240,7 +240,7 @@ def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert endpoint_for(LlmParams(**PARAMS, key_name="A_KEY")).key == "sk-123456789"
 
 
-def test_a_key_is_not_sent_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_not_sent_to_another_server(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("A_KEY", "sk-123456789")
     with ModelServer([says(calls("noop"))]) as server:
         monkeypatch.setenv("CRAFTSCOPE_KEYS", "A_KEY=api.lab.example")
@@ -261,7 +261,7 @@ def test_a_key_is_not_sent_to_another_server(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_named_and_not_followed(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+def test_a_redirect_is_named_and_not_followed(monkeypatch: pytest.MonkeyPatch, status: int):
     monkeypatch.setenv("A_KEY", "sk-123456789")
     with ModelServer([says(calls("noop"))]) as other:
         with ModelServer([says("", status, Location=f"{other.url}/chat/completions?token=abc")]) as server:
@@ -272,7 +272,7 @@ def test_a_redirect_is_named_and_not_followed(monkeypatch: pytest.MonkeyPatch, s
         assert len(server.requests) == 1 and other.requests == []
 
 
-def test_a_run_queued_by_an_earlier_version_can_be_played() -> None:
+def test_a_run_queued_by_an_earlier_version_can_be_played():
     spec = PolicySpec("llm", {**PARAMS, "key_for": "https://api.openai.com"})
     assert "key_for" not in checked_policy(spec).params
 
@@ -294,7 +294,7 @@ def test_a_run_queued_by_an_earlier_version_can_be_played() -> None:
         ({"modell": "x"}, 'did you mean "model"'),
     ],
 )
-def test_an_invalid_launch_is_refused(params: dict[str, Any], says: str) -> None:
+def test_an_invalid_launch_is_refused(params: dict[str, Any], says: str):
     with pytest.raises(InvalidConfig, match=says):
         checked_policy(PolicySpec("llm", {**PARAMS, **params}))
 
@@ -302,7 +302,7 @@ def test_an_invalid_launch_is_refused(params: dict[str, Any], says: str) -> None
 KEY = "sk-test-9f8e7d6c5b4a3210"
 
 
-def test_no_part_of_the_key_is_recorded(observation: Observation) -> None:
+def test_no_part_of_the_key_is_recorded(observation: Observation):
     body = {"error": {"message": f"Incorrect API key provided: {KEY[:9]}***{KEY[-6:]}."}}
     answer = Answer(401, {"x-request-id": KEY, "x-ratelimit-" + KEY: KEY}, json.dumps(body))
     policy = LlmPolicy(LlmParams(**PARAMS), lambda: (endpoint_of("host", KEY), FakeClient([answer])), max_actions=5)
@@ -338,20 +338,20 @@ BUSY = Answer(429, {"retry-after": "7"}, json.dumps({"error": {"message": "slow 
 DOWN = Answer(None, failure=Failure("connection", "The server cannot be reached."))
 
 
-def test_it_waits_as_long_as_the_server_asks_for(observation: Observation) -> None:
+def test_it_waits_as_long_as_the_server_asks_for(observation: Observation):
     assert paused(observation, [BUSY, BUSY, GOOD], on_bad_call="retry", ask_again=5) == [7.0, 7.0]
     assert paused(observation, [BUSY], decisions=2, on_bad_call="noop") == [7.0, 7.0]
     assert paused(observation, [BUSY], on_bad_call="stop") == []
 
 
-def test_it_waits_longer_after_each_failure_up_to_a_minute(observation: Observation) -> None:
+def test_it_waits_longer_after_each_failure_up_to_a_minute(observation: Observation):
     pauses = paused(observation, [DOWN], decisions=9, on_bad_call="noop")
     assert pauses[:4] == [0.5, 1.0, 2.0, 4.0] and pauses[-1] == 60.0
     assert paused(observation, [DOWN, GOOD, DOWN, GOOD], decisions=4, on_bad_call="noop") == [0.5, 0.5]
     assert paused(observation, [PROSE, GOOD], on_bad_call="retry", ask_again=1) == []
 
 
-def test_a_pause_is_recorded(observation: Observation) -> None:
+def test_a_pause_is_recorded(observation: Observation):
     policy = LlmPolicy(
         LlmParams(**PARAMS, on_bad_call="retry", ask_again=1),
         lambda: (endpoint_of("host"), FakeClient([BUSY, GOOD])),
@@ -364,7 +364,7 @@ def test_a_pause_is_recorded(observation: Observation) -> None:
     assert [each.waited_ms for each in call.all_calls] == [7_000.0, 0.0]
 
 
-def test_the_budget_is_checked_before_a_retry(observation: Observation) -> None:
+def test_the_budget_is_checked_before_a_retry(observation: Observation):
     client = FakeClient([PROSE])
     policy = LlmPolicy(
         LlmParams(**PARAMS, on_bad_call="retry", ask_again=20), lambda: (endpoint_of("host"), client), max_actions=5
@@ -377,7 +377,7 @@ def test_the_budget_is_checked_before_a_retry(observation: Observation) -> None:
 
 
 @pytest.mark.parametrize("key", ["sk-“quoted”", "sk-é-1234567", "sk-line\nbreak", "two words"])
-def test_a_key_with_characters_that_cannot_be_sent_is_reported(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_key_with_characters_that_cannot_be_sent_is_reported(monkeypatch: pytest.MonkeyPatch, key: str):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "ODD_KEY=127.0.0.1:9")
     monkeypatch.setenv("ODD_KEY", key)
     with pytest.raises(PolicyError, match="characters that cannot be sent") as caught:
@@ -385,7 +385,7 @@ def test_a_key_with_characters_that_cannot_be_sent_is_reported(monkeypatch: pyte
     assert key not in str(caught.value)
 
 
-def test_a_line_break_after_a_key_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_break_after_a_key_is_removed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "FILE_KEY=127.0.0.1:9")
     monkeypatch.setenv("FILE_KEY", f"{KEY}\n")
     assert endpoint_for(LlmParams(**PARAMS, key_name="FILE_KEY")).key == KEY

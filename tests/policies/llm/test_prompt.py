@@ -55,7 +55,7 @@ def prompt(now: Observation, *bodies: dict[str, Any], remembered: int = 8, **mor
 GOOD = completion(call('{"actions": ["noop"]}'))
 
 
-def test_the_rules_name_every_action_recipe_and_achievement() -> None:
+def test_the_rules_name_every_action_recipe_and_achievement():
     rules = default_system_prompt(5)
     for name in (*ACTIONS, *ACHIEVEMENTS, *(f"make_{item}:" for item in MAKE), *(f"place_{item}:" for item in PLACE)):
         assert name in rules
@@ -66,43 +66,43 @@ def test_the_rules_name_every_action_recipe_and_achievement() -> None:
 
 
 @pytest.mark.parametrize(("remembered", "expected"), [(0, 0), (2, 2), (8, 5), (16, 5)])
-def test_a_prompt_contains_the_remembered_decisions(now: Observation, remembered: int, expected: int) -> None:
+def test_a_prompt_contains_the_remembered_decisions(now: Observation, remembered: int, expected: int):
     system, first, *later = prompt(now, *[GOOD] * 5, remembered=remembered)
     assert system == {"role": "system", "content": "rules"} and first["role"] == "user"
     assert [message["role"] for message in later] == ["assistant", "tool"] * expected
 
 
-def test_when_the_history_is_full_its_older_half_is_dropped_at_once() -> None:
+def test_when_the_history_is_full_its_older_half_is_dropped_at_once():
     assert [remembered_count(index, 8) for index in range(14)] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 5]
 
 
-def test_each_prompt_begins_like_the_previous_one_without_its_observation(now: Observation) -> None:
+def test_each_prompt_begins_like_the_previous_one_without_its_observation(now: Observation):
     prompts = [prompt(now, *[GOOD] * count) for count in range(6)]
     for earlier, later in zip(prompts, prompts[1:], strict=False):
         assert later[: len(earlier) - 1] == earlier[:-1]
         assert earlier[-1]["content"] == f"{later[len(earlier) - 1]['content']}\n\n{observation_text(now)}"
 
 
-def test_only_the_newest_observation_is_sent_in_full(now: Observation) -> None:
+def test_only_the_newest_observation_is_sent_in_full(now: Observation):
     text = json.dumps(prompt(now, *[GOOD] * 5))
     assert text.count("Vitals") == 1 and prompt(now, *[GOOD] * 5)[-1]["content"].endswith(observation_text(now))
 
 
-def test_the_assistants_message_is_sent_back_unchanged(now: Observation) -> None:
+def test_the_assistants_message_is_sent_back_unchanged(now: Observation):
     body = {"choices": [{"message": MESSAGE, "finish_reason": "tool_calls"}]}
     *_, answer, result = prompt(now, body)
     assert answer == MESSAGE
     assert (result["role"], result["tool_call_id"]) == ("tool", "xYz123456")
 
 
-def test_each_call_has_its_result(now: Observation) -> None:
+def test_each_call_has_its_result(now: Observation):
     *_, answer, first, second = prompt(now, completion(*(call('{"actions": ["do"]}', call_id=id_) for id_ in "ab")))
     assert (
         [each["id"] for each in answer["tool_calls"]] == [first["tool_call_id"], second["tool_call_id"]] == ["a", "b"]
     )
 
 
-def test_a_call_without_an_id_gets_one_of_nine_letters_and_digits(now: Observation) -> None:
+def test_a_call_without_an_id_gets_one_of_nine_letters_and_digits(now: Observation):
     body = completion(*(call('{"actions": ["do"]}', call_id="") for _ in range(2)))
     *_, answer, first, second = prompt(now, GOOD, body)
     ids = [each["id"] for each in answer["tool_calls"]]
@@ -111,30 +111,30 @@ def test_a_call_without_an_id_gets_one_of_nine_letters_and_digits(now: Observati
     assert prompt(now, GOOD, body)[-3] == answer  # the same each time
 
 
-def test_arguments_that_are_not_json_are_not_sent_back(now: Observation) -> None:
+def test_arguments_that_are_not_json_are_not_sent_back(now: Observation):
     *_, answer, _ = prompt(now, completion(call('{"actions": ["do"')))
     assert json.loads(answer["tool_calls"][0]["function"]["arguments"]) == {"actions": [], "reasoning": ""}
 
 
-def test_a_call_in_text_is_sent_back_as_text_with_its_result_as_a_user_message(now: Observation) -> None:
+def test_a_call_in_text_is_sent_back_as_text_with_its_result_as_a_user_message(now: Observation):
     text = '<tool_call>{"name": "interact", "arguments": {"actions": ["do"]}}</tool_call>'
     *_, answer, result = prompt(now, completion(content=text, finish="stop"))
     assert (answer["content"], "tool_calls" in answer, result["role"]) == (text, False, "user")
 
 
-def test_a_call_in_the_reasoning_is_sent_back_as_a_call(now: Observation) -> None:
+def test_a_call_in_the_reasoning_is_sent_back_as_a_call(now: Observation):
     thought = '<tool_call>{"name": "interact", "arguments": {"actions": ["do"]}}</tool_call>'
     *_, answer, result = prompt(now, completion(content="", reasoning_content=thought, finish="stop"))
     assert answer["reasoning_content"] == thought and result["role"] == "tool"
     assert json.loads(answer["tool_calls"][0]["function"]["arguments"])["actions"] == ["do"]
 
 
-def test_of_a_decision_without_an_answer_only_the_result_is_sent(now: Observation) -> None:
+def test_of_a_decision_without_an_answer_only_the_result_is_sent(now: Observation):
     roles = [message["role"] for message in prompt(now, GOOD, {"error": {"message": "overloaded"}}, GOOD)]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
 
 
-def test_a_picture_is_sent_in_a_user_message(now: Observation) -> None:
+def test_a_picture_is_sent_in_a_user_message(now: Observation):
     url = "data:image/png;base64," + base64.b64encode(b"png").decode()
     first, later = prompt(now, picture=b"png", with_text=False), prompt(now, GOOD, picture=b"png")
     text, picture = first[-1]["content"]

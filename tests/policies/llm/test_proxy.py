@@ -84,22 +84,20 @@ def ask(url: str, **more: float) -> Answer:
         return client.complete(REQUEST, should_stop=lambda: False, **{"time_left_s": 30, **more})
 
 
-def test_another_host_is_called_through_the_proxy_with_the_configured_certificates(
-    tunnel: Tunnel, model: ModelServer
-) -> None:
+def test_another_host_is_called_through_the_proxy_with_the_configured_certificates(tunnel: Tunnel, model: ModelServer):
     answer = ask("https://models.example/v1")
     assert answer.status == 200 and tunnel.asked == ["CONNECT models.example:443 HTTP/1.1"]
     assert model.requests[0][1]["authorization"] == f"Bearer {KEY}"
 
 
-def test_unknown_certificates_are_not_trusted(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_certificates_are_not_trusted(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("SSL_CERT_FILE")
     answer = ask("https://models.example/v1")
     assert answer.failure is not None and answer.failure.kind == "connection"
     assert "certificate" in answer.failure.detail.lower()
 
 
-def test_a_call_in_a_tunnel_ends_with_its_time_limit(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_in_a_tunnel_ends_with_its_time_limit(model: ModelServer, monkeypatch: pytest.MonkeyPatch):
     with ModelServer([dribbles(60)], tls=TLS) as slow, closing(Tunnel(slow.host)) as tunnel:
         monkeypatch.setenv("HTTPS_PROXY", tunnel.url)
         monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "certificate.pem"))
@@ -111,7 +109,7 @@ def test_a_call_in_a_tunnel_ends_with_its_time_limit(model: ModelServer, monkeyp
     assert answer.failure is not None and answer.failure.kind == "timeout"
 
 
-def test_loopback_and_hosts_of_no_proxy_are_called_directly(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loopback_and_hosts_of_no_proxy_are_called_directly(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_PROXY", ".example")
     with ModelServer([says(calls("noop"))]) as server:
         assert ask(server.url).status == 200
@@ -121,20 +119,20 @@ def test_loopback_and_hosts_of_no_proxy_are_called_directly(tunnel: Tunnel, monk
     assert tunnel.asked == []
 
 
-def test_http_uses_the_http_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_http_uses_the_http_proxy(monkeypatch: pytest.MonkeyPatch):
     with ModelServer([says(calls("noop"))]) as proxy:
         monkeypatch.setenv("http_proxy", proxy.host)
         assert ask("http://models.example:8000").status == 200
         assert proxy.requests[0][0] == "http://models.example:8000/v1/chat/completions"
 
 
-def test_the_connection_test_names_the_proxy_without_its_password(tunnel: Tunnel) -> None:
+def test_the_connection_test_names_the_proxy_without_its_password(tunnel: Tunnel):
     test = run_connection_test(LlmParams(base_url="https://models.example/v1", model="m"))
     assert test.ok and "through the proxy 127.0.0.1:" in test.sentence
     assert "password" not in test.sentence and "someone" not in test.sentence
 
 
-def test_a_missing_certificate_file_is_reported(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_certificate_file_is_reported(tunnel: Tunnel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
     test = run_connection_test(LlmParams(base_url="https://models.example/v1", model="m"))
     assert not test.reached and "SSL_CERT_FILE" in test.sentence

@@ -90,7 +90,7 @@ def play(server: RealServer, folder: Path, *, decisions: int, **params: Any) -> 
         return Played(summary, store.episodes.load(summary.id), store.runs.spent(run.id))
 
 
-def test_the_episode_ends_for_a_known_reason(played: Played) -> None:
+def test_the_episode_ends_for_a_known_reason(played: Played):
     assert played.summary.status is Status.COMPLETED
     assert played.summary.stop_reason in (Reason.MAX_DECISIONS, Reason.TERMINATED)
     assert 1 <= played.summary.n_decisions <= 6
@@ -98,7 +98,7 @@ def test_the_episode_ends_for_a_known_reason(played: Played) -> None:
     assert all(step.action in ACTIONS for step in played.episode.steps)
 
 
-def test_every_call_is_recorded(played: Played, server: RealServer) -> None:
+def test_every_call_is_recorded(played: Played, server: RealServer):
     for decision in played.episode.decisions:
         call = call_of(decision)
         answer = json.loads(call.response_text)
@@ -112,7 +112,7 @@ def test_every_call_is_recorded(played: Played, server: RealServer) -> None:
         assert sent_messages(call.request)[-1].text.endswith(decision.observation)
 
 
-def test_a_request_contains_the_earlier_decisions(played: Played) -> None:
+def test_a_request_contains_the_earlier_decisions(played: Played):
     *earlier, last = played.episode.decisions
     messages = sent_messages(call_of(last).request)
     assert [message.role for message in messages].count("assistant") == len(earlier)
@@ -120,13 +120,13 @@ def test_a_request_contains_the_earlier_decisions(played: Played) -> None:
     assert sum("Vitals" in message.text for message in messages[1:] if message.role != "assistant") == 1
 
 
-def test_from_the_third_call_on_most_of_the_prompt_is_cached(played: Played) -> None:
+def test_from_the_third_call_on_most_of_the_prompt_is_cached(played: Played):
     calls = [call_of(decision) for decision in played.episode.decisions[2:]]
     assert calls
     assert sum(call.tokens_cached or 0 for call in calls) > 0.8 * sum(call.tokens_in or 0 for call in calls)
 
 
-def test_the_cost_of_a_model_without_a_price_is_unknown(played: Played) -> None:
+def test_the_cost_of_a_model_without_a_price_is_unknown(played: Played):
     totals = totals_of(played.episode)
     calls = [call_of(decision) for decision in played.episode.decisions]
     assert all(call.cost_usd is None and call.price_version is None for call in calls)
@@ -135,13 +135,13 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(played: Played) -> None:
     assert played.spent.tokens == sum((call.tokens_in or 0) + (call.tokens_out or 0) for call in calls)
 
 
-def test_the_episode_replays_exactly(played: Played) -> None:
+def test_the_episode_replays_exactly(played: Played):
     result = replay.check(played.episode)
     assert result.exact and result.frames == played.episode.length + 1
 
 
 @pytest.mark.parametrize("reads_calls", [True, False], ids=["read by the server", "read by us"])
-def test_calls_at_a_high_temperature_are_all_classified(reads_calls: bool, tmp_path: Path) -> None:
+def test_calls_at_a_high_temperature_are_all_classified(reads_calls: bool, tmp_path: Path):
     with RealServer.started(reads_calls=reads_calls) as server:
         _, episode, _ = play(server, tmp_path, decisions=12, temperature=0.7, history=0, on_bad_call="noop")
     assert episode.decisions and episode.stop_reason in (Reason.MAX_DECISIONS, Reason.TERMINATED)
@@ -156,7 +156,7 @@ def test_calls_at_a_high_temperature_are_all_classified(reads_calls: bool, tmp_p
     assert replay.check(episode).exact
 
 
-def test_a_cut_answer_stops_the_episode(server: RealServer, tmp_path: Path) -> None:
+def test_a_cut_answer_stops_the_episode(server: RealServer, tmp_path: Path):
     summary, episode, _ = play(server, tmp_path, decisions=3, max_tokens=4)
     assert summary.status is Status.FAILED and summary.n_decisions == 1
     assert summary.error is not None and summary.error.kind in ("truncated", "no_tool_call")
@@ -164,14 +164,14 @@ def test_a_cut_answer_stops_the_episode(server: RealServer, tmp_path: Path) -> N
     assert episode.decisions[0].actions == () and replay.check(episode).exact
 
 
-def test_retries_record_every_answer(server: RealServer, tmp_path: Path) -> None:
+def test_retries_record_every_answer(server: RealServer, tmp_path: Path):
     _, episode, spent = play(server, tmp_path, decisions=1, max_tokens=4, on_bad_call="retry", ask_again=2)
     call = call_of(episode.decisions[0])
     assert len(call.all_calls) == spent.calls == 3
     assert all(each.error_kind in KINDS and each.response_text for each in call.all_calls)
 
 
-def test_a_prompt_beyond_the_context_is_a_context_overflow(server: RealServer, tmp_path: Path) -> None:
+def test_a_prompt_beyond_the_context_is_a_context_overflow(server: RealServer, tmp_path: Path):
     too_much = "These are the rules of the game. " * 2_000
     summary, episode, _ = play(server, tmp_path, decisions=1, system_prompt=too_much)
     assert summary.status is Status.FAILED and summary.error is not None

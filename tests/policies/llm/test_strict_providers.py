@@ -35,7 +35,7 @@ def calls_of(episode: Episode) -> list[ModelCall]:
 
 
 @pytest.mark.parametrize("provider", STRICT, ids=lambda provider: provider.__name__)
-def test_four_decisions_are_played_with_the_default_settings(provider: type[StrictProvider]) -> None:
+def test_four_decisions_are_played_with_the_default_settings(provider: type[StrictProvider]):
     with strict_server(provider()) as server:
         episode = play(server)
     assert episode.stop_reason is StopReason.MAX_DECISIONS and len(episode.decisions) == 4
@@ -48,7 +48,7 @@ def test_four_decisions_are_played_with_the_default_settings(provider: type[Stri
 
 
 @pytest.mark.parametrize("provider", STRICT, ids=lambda provider: provider.__name__)
-def test_a_history_without_its_older_half_is_accepted(provider: type[StrictProvider]) -> None:
+def test_a_history_without_its_older_half_is_accepted(provider: type[StrictProvider]):
     with strict_server(provider()) as server:
         episode = play(server, decisions=6, history=3)
     assert episode.stop_reason is StopReason.MAX_DECISIONS
@@ -59,7 +59,7 @@ def test_a_history_without_its_older_half_is_accepted(provider: type[StrictProvi
 @pytest.mark.parametrize("provider", [Gpt5, Claude, StrictFastApi, DeepSeek], ids=lambda each: each.__name__)
 def test_refused_sampling_fields_are_left_out_and_the_reason_is_recorded(
     provider: type[StrictProvider],
-) -> None:
+):
     with strict_server(provider()) as server:
         episode = play(server, temperature=0.2, top_p=0.9, seed=7)
     first, *later = calls_of(episode)
@@ -71,7 +71,7 @@ def test_refused_sampling_fields_are_left_out_and_the_reason_is_recorded(
     assert [len(call.attempts) for call in later[1:]] == [1, 1]
 
 
-def test_the_token_limit_is_sent_under_the_name_of_the_server() -> None:
+def test_the_token_limit_is_sent_under_the_name_of_the_server():
     with strict_server(Gpt5()) as server:
         first, second, *_ = calls_of(play(server))
     ((name, new_name),) = {(field.name, field.sent_as) for field in second.left_out}
@@ -80,19 +80,19 @@ def test_the_token_limit_is_sent_under_the_name_of_the_server() -> None:
     assert [attempt.status for attempt in first.attempts] == [400, 200] and len(second.attempts) == 1
 
 
-def test_one_sampling_field_is_sent_if_only_both_together_are_refused() -> None:
+def test_one_sampling_field_is_sent_if_only_both_together_are_refused():
     with strict_server(Claude()) as server:
         (call, *_) = calls_of(play(server, temperature=0.2, top_p=0.9))
     assert call.request["temperature"] == 0.2 and [field.name for field in call.left_out] == ["top_p"]
 
 
-def test_refused_fields_of_a_message_are_left_out() -> None:
+def test_refused_fields_of_a_message_are_left_out():
     with strict_server(StrictFastApi()) as server:
         *_, last = calls_of(play(server))
     assert {field.name for field in last.left_out} == {"messages.refusal", "messages.annotations"}
 
 
-def test_the_connection_test_and_the_estimate_name_the_refused_fields() -> None:
+def test_the_connection_test_and_the_estimate_name_the_refused_fields():
     with strict_server(Claude()) as server:
         params = LlmParams(base_url=server.url, model="m", temperature=0.2, top_p=0.9)
         test = run_connection_test(params)
@@ -128,7 +128,7 @@ def conversation(**message: Any) -> dict[str, Any]:
         (StrictProvider, {"model": "m", "messages": [], "parallel_tool_calls": True}),
     ],
 )
-def test_a_stand_in_refuses_what_its_provider_refuses(provider: type[StrictProvider], request_: dict[str, Any]) -> None:
+def test_a_stand_in_refuses_what_its_provider_refuses(provider: type[StrictProvider], request_: dict[str, Any]):
     strict = provider()
     strict.given = [strict.message(0)]
     assert strict.problem(request_) is not None

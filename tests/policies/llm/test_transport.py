@@ -28,7 +28,7 @@ def raw(data: bytes, *, then_close: bool = True) -> Reply:
     return reply
 
 
-def test_a_request_contains_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_contains_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-environment")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-the-environment")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Other-Key: sk-other\nAuthorization: Bearer sk-other")
@@ -41,7 +41,7 @@ def test_a_request_contains_nothing_of_the_environment(monkeypatch: pytest.Monke
     assert not [name for name in headers if name.startswith(("openai", "x-"))]
 
 
-def test_the_text_of_a_server_does_not_get_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_text_of_a_server_does_not_get_into_the_log(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     body = json.dumps(calls("noop")).encode()
     head = f"HTTP/1.1 200 fine {KEY}\r\nx-request-id: {KEY}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -50,7 +50,7 @@ def test_the_text_of_a_server_does_not_get_into_the_log(caplog: pytest.LogCaptur
     assert KEY not in caplog.text
 
 
-def test_a_compressed_answer_is_refused_unread() -> None:
+def test_a_compressed_answer_is_refused_unread():
     def reply(handler: BaseHTTPRequestHandler) -> None:
         data = gzip.compress(b" " * 10 * MAX_ANSWER_BYTES)
         handler.send_response(200)
@@ -66,7 +66,7 @@ def test_a_compressed_answer_is_refused_unread() -> None:
     assert len(server.requests) == 1
 
 
-def test_an_answer_that_is_too_long_is_fetched_once() -> None:
+def test_an_answer_that_is_too_long_is_fetched_once():
     answer, server = ask(says(" " * (MAX_ANSWER_BYTES + 1)), retries=3)
     assert answer.failure is not None and answer.failure.kind == "invalid_body"
     assert f"longer than {MAX_ANSWER_BYTES:,} bytes" in answer.failure.detail
@@ -83,21 +83,19 @@ def test_an_answer_that_is_too_long_is_fetched_once() -> None:
         (raw(b""), "connection", None, "did not send an HTTP answer"),
     ],
 )
-def test_an_error_tells_whether_the_server_was_reached(
-    reply: Reply, kind: str, status: int | None, says_so: str
-) -> None:
+def test_an_error_tells_whether_the_server_was_reached(reply: Reply, kind: str, status: int | None, says_so: str):
     answer, _ = ask(reply)
     assert answer.failure is not None
     assert (answer.failure.kind, answer.status) == (kind, status)
     assert says_so in answer.failure.detail and "cannot be reached" not in answer.failure.detail
 
 
-def test_the_x_should_retry_header_is_ignored() -> None:
+def test_the_x_should_retry_header_is_ignored():
     _, server = ask(says({"error": {"message": "no"}}, 401, x_should_retry="true"), retries=5)
     assert len(server.requests) == 1
 
 
-def test_an_abandoned_call_is_not_retried() -> None:
+def test_an_abandoned_call_is_not_retried():
     stop, gone = threading.Event(), threading.Event()
 
     def busy(handler: BaseHTTPRequestHandler) -> None:
@@ -118,7 +116,7 @@ def test_an_abandoned_call_is_not_retried() -> None:
 @pytest.mark.parametrize(
     "begun", [b"", b"HTTP/1.1 200 OK\r\nx-slow: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"]
 )
-def test_an_abandoned_call_loses_its_connection(begun: bytes) -> None:
+def test_an_abandoned_call_loses_its_connection(begun: bytes):
     stop, ended = threading.Event(), threading.Event()
 
     def silent(handler: BaseHTTPRequestHandler) -> None:
