@@ -39,7 +39,8 @@ def describe_seed(seed: int, *, world_episode: int = 1, env: EnvConfig | None = 
     _, info = world.reset(seed=seed, options={"episode": world_episode})
     start = (int(info["player_pos"][0]), int(info["player_pos"][1]))
     semantic: NDArray[np.uint8] = info["semantic"]
-    distance = _manhattan(semantic.shape, start)
+    xs, ys = np.indices(semantic.shape)
+    distance = np.abs(xs - start[0]) + np.abs(ys - start[1])
     near = distance <= RADIUS
     trees = _count(semantic, near, ("tree",))
     hostiles = _count(semantic, near, HOSTILES)
@@ -95,11 +96,6 @@ def difficulty_of(*, trees: int, hostiles: int) -> Difficulty:
     if trees >= 2 and hostiles <= 2:
         return Difficulty.MEDIUM
     return Difficulty.HARD if hostiles <= 5 else Difficulty.CUSTOM
-
-
-def _manhattan(area: tuple[int, ...], start: tuple[int, int]) -> NDArray[np.int_]:
-    x, y = np.indices(area)
-    return np.abs(x - start[0]) + np.abs(y - start[1])
 
 
 def _count(semantic: NDArray[np.uint8], near: NDArray[np.bool_], names: tuple[str, ...]) -> int:

@@ -204,7 +204,8 @@ def run_rollout(
     while True:
         recorder = recorder_for(queued)
         try:
-            shaper = _shaper(queued.spec)
+            with _failing_as(StopReason.REWARD_ERROR):
+                shaper = RewardShaper(queued.spec.reward)
         except _Stop as stop:
             return (*episodes, _not_started(queued, run_id, recorder, stop, on_error))
         policy = make_policy(spec.policy, seed=spec.policy_seed, max_actions=spec.max_actions_per_call)
@@ -228,12 +229,8 @@ def run_rollout(
             return tuple(episodes)
         if usage.counted_limit_reached() or usage.budget_or_time_reached():
             return tuple(episodes)
-        queued = _next_world(queued)
-
-
-def _shaper(spec: EpisodeSpec) -> RewardShaper:
-    with _failing_as(StopReason.REWARD_ERROR):
-        return RewardShaper(spec.reward)
+        following = replace(queued.spec, world_episode=queued.spec.world_episode + 1)
+        queued = QueuedEpisode(uuid.uuid4().hex, following, queued.group_index)
 
 
 def _not_started(queued: QueuedEpisode, run_id: str, recorder: Recorder, stop: _Stop, on_error: OnError) -> Episode:
@@ -248,11 +245,6 @@ def _finish(recorder: Recorder, outcome: Outcome, on_error: OnError) -> None:
     recorder.finish(outcome)
     if on_error == "raise" and outcome.error is not None:
         raise RolloutError(outcome.stop_reason.value, outcome.error.detail)
-
-
-def _next_world(queued: QueuedEpisode) -> QueuedEpisode:
-    following = replace(queued.spec, world_episode=queued.spec.world_episode + 1)
-    return QueuedEpisode(uuid.uuid4().hex, following, queued.group_index)
 
 
 @dataclass

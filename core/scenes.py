@@ -107,17 +107,18 @@ def unpack_scenes(blob: bytes) -> tuple[Scene, ...]:
     textures, xs, ys = cast(list[list[int]], packed.sprites.tolist())
     sprites = [Sprite(packed.textures[texture], x, y) for texture, x, y in zip(textures, xs, ys, strict=True)]
     ends = np.cumsum(packed.sprite_counts).tolist()
-    rows = zip(packed.steps.tolist(), packed.flags.tolist(), packed.sprite_counts.tolist(), ends, strict=True)
+    columns = (packed.steps, packed.flags, packed.sprite_counts, packed.materials, packed.inventory)
+    rows = zip(*(column.tolist() for column in columns), ends, strict=True)
     return tuple(
         Scene(
             step=step,
             grid=packed.grid,
-            materials=tuple(packed.materials[index].tolist()),
+            materials=tuple(materials),
             sprites=tuple(sprites[end - count : end]),
-            inventory=_inventory(packed.items, packed.inventory[index]),
+            inventory={item: n for item, n in zip(packed.items, inventory, strict=True) if n != _ABSENT},
             sleeping=bool(flags & _SLEEPING),
         )
-        for index, (step, flags, count, end) in enumerate(rows)
+        for step, flags, count, materials, inventory, end in rows
     )
 
 
@@ -201,10 +202,6 @@ def _read_names(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _with_new(known: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
     """The known names, then the others in order of appearance."""
     return tuple(dict.fromkeys((*known, *names)))
-
-
-def _inventory(items: tuple[str, ...], row: _Column) -> dict[str, int]:
-    return {item: amount for item, amount in zip(items, row.tolist(), strict=True) if amount != _ABSENT}
 
 
 def _inventory_as(part: PackedScenes, items: tuple[str, ...]) -> _Column:

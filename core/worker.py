@@ -117,17 +117,14 @@ class Heartbeat:
     def _beat_until_over(self, store: TraceStore) -> None:
         while True:
             try:
-                self._beat(store)
+                if self.episode_id:
+                    store.queue.heartbeat(self.episode_id)
+                for episode_id in sweep(store, self._settings):
+                    _log.warning("Interrupted episode %s: its worker is gone.", episode_id)
             except StoreGone as error:  # reopening would create an empty database
                 _log_error("A heartbeat failed:", error)
             if self._over.wait(HEARTBEAT_S):
                 return
-
-    def _beat(self, store: TraceStore) -> None:
-        if self.episode_id:
-            store.queue.heartbeat(self.episode_id)
-        for episode_id in sweep(store, self._settings):
-            _log.warning("Interrupted episode %s: its worker is gone.", episode_id)
 
 
 class RolloutInProgress:

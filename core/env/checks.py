@@ -32,7 +32,7 @@ def checked_seed(seed: object) -> int:
 
 def checked_episode(episode: object) -> int:
     """Raises InvalidSeeds unless it is a whole number from 1 to 2**31 - 1."""
-    return _checked(episode, "episode (which world of the seed)", "", MAX_SEED, InvalidSeeds)
+    return checked_number(episode, "episode (which world of the seed)", MAX_SEED, error=InvalidSeeds)
 
 
 def checked_action(action: object) -> int:
@@ -55,8 +55,8 @@ def checked_action(action: object) -> int:
 def checked_config(area: object, view: object, length: object) -> EnvConfig:
     """A single number means both width and height. Raises InvalidConfig."""
     config = EnvConfig(
-        area=_pair(area, "area", "cells", 1, MAX_AREA),
-        view=_pair(view, "view", "cells", 1, MAX_VIEW),
+        area=_pair(area, "area", "cells", MAX_AREA),
+        view=_pair(view, "view", "cells", MAX_VIEW),
         length=checked_length(length),
     )
     if local_grid(config.view)[1] < 1:
@@ -70,7 +70,7 @@ def checked_config(area: object, view: object, length: object) -> EnvConfig:
 
 def checked_size(size: object, view: tuple[int, int]) -> tuple[int, int]:
     """Width and height of a picture in pixels; a single number means both. Raises InvalidConfig if it is too small."""
-    checked = _pair(size, "size", "pixels", 1, MAX_SIZE)
+    checked = _pair(size, "size", "pixels", MAX_SIZE)
     if checked[0] < MIN_CELL * view[0] or checked[1] < MIN_CELL * view[1]:
         raise InvalidConfig(
             f"The size {checked} is too small for a view of {view[0]} x {view[1]} cells; "
@@ -79,19 +79,9 @@ def checked_size(size: object, view: tuple[int, int]) -> tuple[int, int]:
     return checked
 
 
-def checked_cell(cell: object) -> int:
-    """Pixels per cell of a world picture. Raises InvalidConfig unless it is a whole number from 1 to 64."""
-    return _checked(cell, "cell size", " of pixels", 64)
-
-
-def checked_count(count: object) -> int:
-    """A number of environments. Raises InvalidConfig unless it is a whole number from 1."""
-    return _checked(count, "number of environments", "", MAX_LENGTH)
-
-
 def checked_length(length: object, name: str = "length") -> int:
     """A number of steps. Raises InvalidConfig, naming the argument."""
-    return _checked(length, name, " of steps", MAX_LENGTH)
+    return checked_number(length, name, MAX_LENGTH, " of steps")
 
 
 def sequence_in(value: object) -> Sequence[object] | None:
@@ -104,21 +94,24 @@ def sequence_in(value: object) -> Sequence[object] | None:
     return None
 
 
-def _checked(value: object, name: str, of_unit: str, high: int, error: type[InvalidInput] = InvalidConfig) -> int:
+def checked_number(
+    value: object, name: str, high: int, of_unit: str = "", error: type[InvalidInput] = InvalidConfig
+) -> int:
+    """Raises `error` unless it is a whole number from 1 to `high`."""
     number = _whole_number(value)
     if number is None or not 1 <= number <= high:
         raise error(f"The {name} is {value!r}; give a whole number{of_unit} from 1 to {high}.")
     return number
 
 
-def _pair(value: object, name: str, unit: str, low: int, high: int) -> tuple[int, int]:
+def _pair(value: object, name: str, unit: str, high: int) -> tuple[int, int]:
     sides = (value, value) if _whole_number(value) is not None else sequence_in(value)
     if sides is not None:
         numbers = [_whole_number(side) for side in sides]
-        if len(numbers) == 2 and all(number is not None and low <= number <= high for number in numbers):
+        if len(numbers) == 2 and all(number is not None and 1 <= number <= high for number in numbers):
             return cast(tuple[int, int], tuple(numbers))
     raise InvalidConfig(
-        f"The {name} is {value!r}; give two whole numbers of {unit} (width, height), each from {low} to {high}."
+        f"The {name} is {value!r}; give two whole numbers of {unit} (width, height), each from 1 to {high}."
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from core.env.checks import checked_action, checked_cell, checked_config, checked_episode, checked_seed, checked_size
+from core.env.checks import checked_action, checked_config, checked_episode, checked_number, checked_seed, checked_size
 from core.env.digest import digests
 from core.env.observation import Observation, find_nearest, local_names
 from core.env.render import draw_scene, draw_world
@@ -116,7 +116,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
 
     def world_image(self, cell: int = 4) -> NDArray[np.uint8]:
         """The whole world by daylight, `cell` (1 to 64) pixels a cell: uint8 (height * cell, width * cell, 3)."""
-        return draw_world(self._state(), checked_cell(cell))
+        return draw_world(self._state(), checked_number(cell, "cell size", 64, " of pixels"))
 
     def scene(self) -> Scene:
         return scene_of(self._state(), self._grid)

@@ -182,9 +182,7 @@ def painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int])
     return _cached_painter(view, grid, size) if max(size) <= _MAX_CACHED_PX else Painter(view, grid, size)
 
 
-@functools.lru_cache(maxsize=8)
-def _cached_painter(view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Painter:
-    return Painter(view, grid, size)
+_cached_painter = functools.lru_cache(maxsize=8)(Painter)
 
 
 def draw_scene(

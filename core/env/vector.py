@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
-from core.env.checks import checked_action, checked_count, checked_length, checked_seed, sequence_in
+from core.env.checks import MAX_LENGTH, checked_action, checked_length, checked_number, checked_seed, sequence_in
 from core.env.env import CrafterEnv
 from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.env.simulation import AGENT_SIZE
@@ -50,7 +50,7 @@ class CrafterVectorEnv(SyncVectorEnv):
             length = min(checked_length(length), checked_length(max_episode_steps, "max_episode_steps"))
         # Not a local function: gymnasium keeps it, and pickle must find it by name.
         make = functools.partial(CrafterEnv, area, view, size, length, observe, render_mode=render_mode)
-        envs = [make] * checked_count(num_envs)
+        envs = [make] * checked_number(num_envs, "number of environments", MAX_LENGTH)
         mode = _checked_mode(autoreset_mode)
         super().__init__(envs, copy=copy, autoreset_mode=mode)  # pyright: ignore[reportUnknownMemberType]
 

@@ -8,7 +8,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -176,26 +177,21 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
 
 def _export_document(given: argparse.Namespace) -> None:
     with _open_store() as store:
-        try:
-            document = episode_json(store, given.episode_id)
-        except UnknownEpisode as error:
-            raise UnknownEpisode(f"{error} Database: {store.url}.") from error
+        document = episode_json(store, given.episode_id)
     _write_document(given.out, document)
 
 
 def _export_sft(given: argparse.Namespace) -> None:
     with _open_store() as store:
         lines = sft_lines(store, _sft_filter(given))
-        try:
-            first = list(islice(lines, 1))
-            _write(given.out, chain(first, lines))
-        except UnknownEpisode as error:
-            raise UnknownEpisode(f"{error} Database: {store.url}.") from error
+        first = list(islice(lines, 1))
+        _write(given.out, chain(first, lines))
     if not first:
         sys.stderr.write(_NO_MATCH)
 
 
-def _open_store() -> TraceStore:
+@contextmanager
+def _open_store() -> Generator[TraceStore]:
     """Open the store. Raises InvalidInput if there is no database: an export creates none."""
     settings = load_settings()
     file = settings.data_dir / FILE_NAME
@@ -207,7 +203,11 @@ def _open_store() -> TraceStore:
             f"There is no database {visible(str(file))} to export from. Play an episode first, or name another with "
             "CRAFTSCOPE_DATA_DIR or CRAFTSCOPE_DB_URL."
         )
-    return TraceStore.from_settings(settings)
+    with TraceStore.from_settings(settings) as store:
+        try:
+            yield store
+        except UnknownEpisode as error:
+            raise UnknownEpisode(f"{error} Database: {store.url}.") from error
 
 
 def _escaped(piece: bytes) -> bytes:

@@ -31,7 +31,6 @@ __all__ = [
     "OUT_OF_TIME",
     "POLICIES",
     "Policy",
-    "PolicyKind",
     "STOPPED",
     "BudgetSpent",
     "PicturePolicy",

@@ -66,6 +66,7 @@ class PolicyKind:
     """A registered policy.
 
     params: a frozen dataclass whose fields come from `core.params`.
+    make(params, *, seed, max_actions): a new policy. max_actions: the limit of actions per call.
     check: raises InvalidConfig for a record that cannot be launched although each value is valid.
     retired: parameters of earlier versions, which stored runs still contain.
     """
@@ -74,12 +75,6 @@ class PolicyKind:
     label: str
     description: str
     params: type[Any]
-    make: MakePolicy
+    make: Callable[..., Policy]
     check: Callable[[Any], None] | None = None
     retired: tuple[str, ...] = ()
-
-
-class MakePolicy(Protocol):
-    """max_actions: the limit of actions per call."""
-
-    def __call__(self, params: Any, *, seed: int, max_actions: int) -> Policy: ...

@@ -8,13 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.errors import InvalidConfig, InvalidReward
 from core.facts import Change
 from core.text import cut, visible
-from core.types import RewardComponent, RewardConfig
+from core.types import Floats, RewardComponent, RewardConfig
 
 if TYPE_CHECKING:  # it brings scipy, which no worker needs
     from core.facts.columns import FactColumns
@@ -60,7 +57,7 @@ class Strategy(ABC, Generic[Params]):
         """What `change` earns. credits: how often each unlock was paid before in this episode; each component of kind
         `achievement` that is yielded counts as one more."""
 
-    def values(self, columns: FactColumns) -> NDArray[np.float64] | None:
+    def values(self, columns: FactColumns) -> Floats | None:
         """The sum of the components of each decision, for many decisions at once: float64 (N,).
 
         It must equal what `components` yields, within 1e-9 of the size of its parts. None, the default: re-scoring goes

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.facts import Change
 from core.rewards.base import NoParams, Strategy
-from core.types import RewardComponent
+from core.types import Floats, RewardComponent
 
 if TYPE_CHECKING:
     from core.facts.columns import FactColumns
@@ -29,5 +28,5 @@ class Consistent(Strategy[NoParams]):
         if change.unlocked:
             yield RewardComponent("indicator", "any_achievement", delta=1, weight=1.0, value=1.0)
 
-    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+    def values(self, columns: FactColumns) -> Floats:
         return np.minimum(columns.unlocks, 1.0)

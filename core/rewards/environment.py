@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.facts import Change
 from core.rewards.base import NoParams, Strategy
-from core.types import RewardComponent
+from core.types import Floats, RewardComponent
 
 if TYPE_CHECKING:
     from core.facts.columns import FactColumns
@@ -32,5 +29,5 @@ class EnvironmentOnly(Strategy[NoParams]):
         if change.env_reward:
             yield RewardComponent("environment", "env_reward", change.env_reward, 1.0, change.env_reward)
 
-    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+    def values(self, columns: FactColumns) -> Floats:
         return columns.env_rewards

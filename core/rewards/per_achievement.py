@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.facts import INVENTORY, UNLOCK, Change
 from core.rewards.base import NoParams, Strategy
-from core.types import RewardComponent
+from core.types import Floats, RewardComponent
 
 if TYPE_CHECKING:
     from core.facts.columns import FactColumns, Feature
@@ -51,7 +48,7 @@ class PerAchievement(Strategy[NoParams]):
             config.default_achievement_count_weight,
         )
 
-    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+    def values(self, columns: FactColumns) -> Floats:
         return columns.weighted_rises(self._weight)
 
     def _weight(self, feature: Feature) -> float:

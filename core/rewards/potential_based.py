@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.facts import Change
 from core.params import choice, number
 from core.rewards.base import Strategy
 from core.rewards.potentials import POTENTIALS
-from core.types import RewardComponent
+from core.types import Floats, RewardComponent
 
 if TYPE_CHECKING:
     from core.facts.columns import FactColumns
@@ -68,7 +67,7 @@ class PotentialBased(Strategy[PotentialParams]):
             value = params.scale * difference
             yield RewardComponent("potential", params.potential, difference, params.scale, value)
 
-    def values(self, columns: FactColumns) -> NDArray[np.float64]:
+    def values(self, columns: FactColumns) -> Floats:
         before, after = POTENTIALS[self.params.potential].around(columns)
         difference = self.params.gamma * np.where(columns.is_end, 0.0, after) - before
         return self.params.env_weight * columns.env_rewards + self.params.scale * difference

@@ -9,13 +9,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.facts import Change
 from core.rewards.base import Strategy, strategy_errors
 from core.rewards.config import build_params, checked_reward
 from core.rewards.registry import find_strategy
-from core.types import RewardBreakdown, RewardComponent, RewardConfig, StateFacts
+from core.types import Floats, RewardBreakdown, RewardComponent, RewardConfig, StateFacts
 
 if TYPE_CHECKING:
     from core.facts.columns import FactColumns
@@ -43,7 +42,7 @@ class RewardShaper:
         """Achievement -> how often its unlock was paid in this episode (a copy)."""
         return dict(self._credits)
 
-    def base_values(self, columns: FactColumns) -> NDArray[np.float64] | None:
+    def base_values(self, columns: FactColumns) -> Floats | None:
         """What each decision of many whole episodes earns before lambda, float64 (N,), with fresh credit counts.
 
         None if the strategy scores only decision by decision. Raises InvalidReward if it fails.

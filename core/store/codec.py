@@ -191,13 +191,11 @@ def decode_start(blob: bytes, what: str) -> StartRecord:
     return record
 
 
-def encode_decision(
-    decision: Decision, layout: Layout | None, request: tuple[dict[str, Any], dict[str, Ranges]]
-) -> bytes:
+def encode_decision(decision: Decision, layout: Layout, request: tuple[dict[str, Any], dict[str, Ranges]]) -> bytes:
     """A decision as JSON. layout: the episode's. request: as `RequestParts.split` gave it."""
     states = [decision.before, *(step.state.facts for step in decision.steps)]
-    own_layout = None if layout is not None and all(map(layout.covers, states)) else Layout.of(states)
-    values = list(map((own_layout or layout or Layout((), (), ())).values, states))
+    own_layout = None if all(map(layout.covers, states)) else Layout.of(states)
+    values = list(map((own_layout or layout).values, states))
     model_call, timing, reward = decision.model_call, decision.timing, decision.reward
     return to_json(
         Payload(
@@ -237,7 +235,7 @@ def build_decision(
     *,
     index: int,
     step_start: int,
-    layout: Layout | None,
+    layout: Layout,
     scenes: Sequence[Scene],
     components: tuple[RewardComponent, ...],
     store_ms: float | None,
@@ -248,7 +246,7 @@ def build_decision(
     scenes: one a step. request_parts: at least those that the payload refers to.
     """
     values = payload.before
-    layout = payload.layout or layout or Layout((), (), ())
+    layout = payload.layout or layout
     steps: list[Step] = []
     for offset, (record, scene) in enumerate(zip(payload.steps, scenes, strict=True)):
         values = _changed(values, record.changes)
@@ -292,9 +290,9 @@ def build_decision(
     )
 
 
-def facts_of(payload: Payload, layout: Layout | None) -> tuple[StateFacts, StateFacts]:
+def facts_of(payload: Payload, layout: Layout) -> tuple[StateFacts, StateFacts]:
     """The facts before and after a decision."""
-    layout = payload.layout or layout or Layout((), (), ())
+    layout = payload.layout or layout
     values = payload.before
     for record in payload.steps:
         values = _changed(values, record.changes)

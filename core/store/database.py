@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -62,7 +62,10 @@ class Database:
             self.engine = create_engine(parsed, pool_pre_ping=True, pool_size=4, max_overflow=60, hide_parameters=True)
             event.listen(self.engine, "connect", _set_lock_wait)
         self._read_only = read_only
-        self._readers = self._reading_engine()
+        if self._file is not None:
+            self._readers = self.engine.execution_options(**{WRITES: False})
+        else:
+            self._readers = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @property
     def is_sqlite(self) -> bool:
@@ -121,11 +124,6 @@ class Database:
             f"{self.place} can be read but not written: the server or the user's rights do not allow it. Nothing can "
             "be launched, saved or deleted. Grant the user of CRAFTSCOPE_DB_URL the right to write and start again."
         )
-
-    def _reading_engine(self) -> Engine:
-        if self.is_sqlite:
-            return self.engine.execution_options(**{WRITES: False})
-        return self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 def _set_lock_wait(connection: Any, _: object) -> None:

@@ -46,8 +46,8 @@ class EpisodeReader:
         return None if blob is None else decode_start(blob, f"The start of {self.name}")
 
     @property
-    def _layout(self) -> Layout | None:
-        return self._start.layout if self._start else None
+    def _layout(self) -> Layout:
+        return self._start.layout if self._start else Layout((), (), ())
 
     @cached_property
     def _dictionary(self) -> Dictionary | None:

@@ -317,10 +317,10 @@ def _delete(connection: Connection, rows: Sequence[AnyRow]) -> int:
 def _shrink(database: Database) -> None:
     """Give free pages back to the file system, a few at a time. (PostgreSQL's autovacuum does so by itself.)"""
     with database.outside_transaction() as connection:
-        while (free := _pragma(connection, "freelist_count")) > 0:
+        while (free := _free_pages(connection)) > 0:
             # executescript runs it to its end; execute would free a single page.
             connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
-            if _pragma(connection, "freelist_count") >= free:
+            if _free_pages(connection) >= free:
                 break
         # Only a checkpoint makes the file itself shorter. It waits for readers; the next one does what is left.
         connection.execute("PRAGMA busy_timeout = 1000").close()
@@ -328,8 +328,8 @@ def _shrink(database: Database) -> None:
         connection.execute(LOCK_WAIT).close()
 
 
-def _pragma(connection: Any, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+def _free_pages(connection: Any) -> int:
+    return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 def summaries(
@@ -383,7 +383,8 @@ def conditions(wanted: EpisodeFilter) -> Iterator[ColumnElement[bool]]:
         yield episodes.c.seed.in_([seed for seed in wanted.seeds if abs(seed) < _KEY_END])
     if wanted.statuses:
         yield episodes.c.status.in_([status.value for status in wanted.statuses])
-    yield from map(_has_unlocked, wanted.achievements)
+    for name in wanted.achievements:
+        yield exists().where(episode_achievements.c.episode_id == episodes.c.id, episode_achievements.c.name == name)
     if wanted.min_reward is not None:
         yield episodes.c.shaped_return >= wanted.min_reward
     if wanted.max_reward is not None:
@@ -394,10 +395,6 @@ def conditions(wanted: EpisodeFilter) -> Iterator[ColumnElement[bool]]:
         yield episodes.c.created_at < wanted.created_before
     if wanted.run_id is not None:
         yield episodes.c.run_id == select(runs.c.id).where(runs.c.uuid == wanted.run_id).scalar_subquery()
-
-
-def _has_unlocked(name: str) -> ColumnElement[bool]:
-    return exists().where(episode_achievements.c.episode_id == episodes.c.id, episode_achievements.c.name == name)
 
 
 def _older_than(cursor: Cursor) -> ColumnElement[bool]:

@@ -6,9 +6,9 @@ What a configuration pays is scored by `RewardShaper` on made-up facts, so it ho
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from core.analysis.audit.crafter import MAX_AMOUNT, UNLOCKS, Event, KnownLoop
 from core.env.rules import VITALS
@@ -97,7 +97,7 @@ def loop_pay(config: RewardConfig, loop: KnownLoop) -> float:
         dict.fromkeys(UNLOCKS, 100),
         (0, 0),
     )
-    states = [start, *_walk(start, loop.events)]
+    states = list(accumulate(loop.events, _after, initial=start))
     stepwise = [_pay(config, before, after) for before, after in pairwise(states)]
     still = _pay(config, start, start)
     if not loop.events:  # standing still itself
@@ -110,12 +110,6 @@ def loop_pay(config: RewardConfig, loop: KnownLoop) -> float:
 def _pay(config: RewardConfig, before: StateFacts, after: StateFacts) -> float:
     env_reward = _ENV_HEALTH * (after.inventory["health"] - before.inventory["health"])
     return RewardShaper(config).score(before, after, env_reward=env_reward).total
-
-
-def _walk(facts: StateFacts, events: Iterable[Event]) -> Iterator[StateFacts]:
-    for event in events:
-        facts = _after(facts, event)
-        yield facts
 
 
 def _after(facts: StateFacts, event: Event) -> StateFacts:

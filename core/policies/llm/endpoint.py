@@ -22,18 +22,7 @@ from core.text import join, quoted
 NO_KEY = "EMPTY"  # for servers without keys: the client refuses an empty one
 _KEY = re.compile(r"[!-~]+")  # characters that a header can contain
 _SHOWN_NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")  # any other "name" may be a key, entered by mistake
-_NAMES_OF_KEYS = (
-    "api_key",
-    "api-key",
-    "apikey",
-    "key",
-    "token",
-    "access_token",
-    "auth",
-    "authorization",
-    "secret",
-    "sig",
-)
+_NAME_OF_KEY = re.compile(r"(?:api[_-]?)?key|(?:access_)?token|auth(?:orization)?|secret|sig", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _EXAMPLE = "such as https://api.openai.com/v1 or http://127.0.0.1:8080"
 
@@ -87,7 +76,7 @@ def endpoint_of(url: str, key: str = NO_KEY, allowed_hosts: Iterable[str] = ()) 
             "Choose one of these, or extend CRAFTSCOPE_MODEL_HOSTS."
         )
     query = parse_qsl(parts.query, keep_blank_values=True)
-    if keys := [name for name, _ in query if name.strip().lower() in _NAMES_OF_KEYS]:
+    if keys := [name for name, _ in query if _NAME_OF_KEY.fullmatch(name.strip())]:
         raise InvalidConfig(
             f'The base URL contains "{keys[0]}", which looks like a key; URLs are stored and shown. Remove it, '
             "and choose the key's variable."

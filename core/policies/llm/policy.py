@@ -12,7 +12,7 @@ from typing import Any, cast
 from PIL import Image
 
 from core.env.observation import Observation
-from core.errors import InvalidConfig, PolicyError
+from core.errors import InvalidConfig
 from core.policies.base import OUT_OF_BUDGET, OUT_OF_TIME, STOPPED, BudgetSpent
 from core.policies.llm.client import Answer, ModelClient, OpenAIClient
 from core.policies.llm.endpoint import NO_KEY, Endpoint, check_key, endpoint_of, key_to_send
@@ -104,9 +104,7 @@ class LlmPolicy:
 
     def reset(self, seed: int) -> None:
         """Connects the first time. `seed` is not used: the server samples."""
-        if self._connected is None:
-            self._connected = self._connect()
-            self._keys = KeyRemover(self._connected[0].key)
+        self._server()
         self._remembered = self._params.history
 
     def set_limits(self, time_left_s: float, should_stop: Callable[[], bool], budget_spent: BudgetSpent) -> None:
@@ -159,13 +157,10 @@ class LlmPolicy:
         self._time_left_s -= waited_s
         return waited_s
 
-    @property
-    def _endpoint(self) -> Endpoint:
-        return self._server()[0]
-
     def _server(self) -> tuple[Endpoint, ModelClient]:
         if self._connected is None:
-            raise PolicyError("connection", "`decide` was called before `reset`.")
+            self._connected = self._connect()
+            self._keys = KeyRemover(self._connected[0].key)
         return self._connected
 
     def request(self, observation: Observation, history: Sequence[Decision]) -> dict[str, Any]:
@@ -186,7 +181,7 @@ class LlmPolicy:
         """A request with these messages. A parameter that is not set is not sent: servers refuse even a null."""
         params = self._params
         sampling = {"temperature": params.temperature, "top_p": params.top_p, "seed": params.seed}
-        limit = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
+        limit = "max_completion_tokens" if self._server()[0].is_openai else "max_tokens"
         return {
             "model": params.model,
             "messages": list(prompt),
@@ -226,18 +221,18 @@ class LlmPolicy:
         return answer
 
     def _evidence(self, request: dict[str, Any], answer: Answer, parsed: ParsedResponse, parse_ms: float) -> ModelCall:
-        failed = answer.failure
+        endpoint, failed = self._server()[0], answer.failure
         kind, detail = (failed.kind, failed.detail) if failed else (parsed.error_kind, parsed.error_detail)
         headers = self._keys.table(answer.headers)
         cost = cost_usd(
-            base_url=self._endpoint.base_url,
+            base_url=endpoint.base_url,
             model=parsed.model or self._params.model,
             tokens_in=parsed.usage.tokens_in,
             tokens_out=parsed.usage.tokens_out,
             tokens_cached=parsed.usage.tokens_cached,
         )
         return ModelCall(
-            provider=self._endpoint.host,
+            provider=endpoint.host,
             model=parsed.model or self._params.model,
             request=dict(request),
             response_text=self._keys.text(answer.text),

@@ -152,9 +152,7 @@ def _assistant_message(decision: Decision) -> Message:
     return message
 
 
-@lru_cache(maxsize=64)
-def _answered(response: str) -> Message:
-    return assistant_message(response)
+_answered = lru_cache(maxsize=64)(assistant_message)
 
 
 def _repaired(call: dict[str, Any], decision: Decision, at: int) -> dict[str, Any]:

@@ -184,6 +184,4 @@ class CallMarks:
         return self._pattern.match(text, start) is not None
 
 
-@lru_cache(maxsize=16)
-def call_marks(offered: tuple[str, ...]) -> CallMarks:
-    return CallMarks(offered)
+call_marks = lru_cache(maxsize=16)(CallMarks)

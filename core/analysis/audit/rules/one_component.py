@@ -17,7 +17,8 @@ _Paid = dict[tuple[str, str], dict[Entry, float]]
 
 def find(trail: Trail, thresholds: AuditThresholds) -> Iterator[Alert]:
     """One alert for each component whose share is too large."""
-    gross = math.fsum(max(0.0, pay) for entry in trail.entries for pay in _parts(entry))
+    rewards = [entry.decision.reward for entry in trail.entries]
+    gross = math.fsum(max(0.0, each.effective_lambda * part.value) for each in rewards for part in each.components)
     for (kind, name), paid in _repeated(trail).items():
         pay = math.fsum(paid.values())
         if pay <= 0 or pay < thresholds.component_share * gross or len(paid) < thresholds.component_decisions:
@@ -46,12 +47,6 @@ def _repeated(trail: Trail) -> _Paid:
             if abs(pay) > TINY:
                 paid[kind, name][entry] += pay
     return paid
-
-
-def _parts(entry: Entry) -> Iterator[float]:
-    reward = entry.decision.reward
-    for part in reward.components:
-        yield reward.effective_lambda * part.value
 
 
 RULE: Rule[Trail] = Rule(
