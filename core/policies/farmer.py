@@ -8,27 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.env.rules import DAY_LENGTH, DIRECTIONS, PLACE, WALKABLE
+from core.env.rules import DIRECTIONS, PLACE, WALKABLE
 from core.params import choice, integer
 from core.policies.scripted import Goal, ScriptedParams, ScriptedPolicy, crafting, shelter, survival
-from core.policies.scripted.situation import (
-    HOSTILE,
-    Cell,
-    Memory,
-    Plan,
-    Situation,
-    move_towards,
-    neighbours,
-    step_towards,
-)
+from core.policies.scripted.situation import HOSTILE, MOVES, Cell, Memory, Plan, Situation, neighbours, step_towards
 
 _TRIES = 3  # searches per call; more would find a second sapling before the first is planted
 _REPEATS = 10  # more than one call executes
 _FIRST_STONES = 10  # 20 steps, which leaves time before the night
 
 # Steps of a day.
-_EVENING = (65, 200)
-_LATE = (105, 147)  # until it gets dark
+_EVENING = range(65, 200)
+_LATE = range(105, 147)  # until it gets dark
 
 _KIT = ("wood_pickaxe", "wood_sword")  # needed to survive a night
 _STONES = 3
@@ -41,7 +32,7 @@ _HOSTILE_NEAR = 6
 
 def fill_up(situation: Situation, memory: Memory) -> Plan | None:
     """Late in the day: drinks and eats what is near."""
-    if not _is_between(situation, *_LATE):
+    if situation.day_step not in _LATE:
         return None
     for vital, source, enough in _ENOUGH:
         target = situation.nearest(situation.where(source))
@@ -54,7 +45,7 @@ def fill_up(situation: Situation, memory: Memory) -> Plan | None:
 
 def prepare_for_night(situation: Situation, memory: Memory) -> Plan | None:
     """In the evening: drinks, eats, and gets the tools and stones for a shelter."""
-    if not _is_between(situation, *_EVENING):
+    if situation.day_step not in _EVENING:
         return None
     fill = survival.drink_if_near(situation, memory) or survival.eat_if_near(situation, memory)
     if fill:
@@ -72,10 +63,6 @@ def rest(situation: Situation, memory: Memory) -> Plan | None:
     if is_safe and situation.inventory["energy"] >= _SLEEPY:
         return None
     return shelter.recover(situation, memory) or shelter.sleep_safely(situation, memory)
-
-
-def _is_between(situation: Situation, first: int, last: int) -> bool:
-    return first <= situation.observation.step % DAY_LENGTH < last
 
 
 # Before farming: a dead farmer earns nothing.
@@ -136,7 +123,7 @@ def farm_stone_behind_walls(situation: Situation, memory: Memory) -> Plan | None
     for direction in sorted(DIRECTIONS.values(), key=lambda direction: direction != situation.facing):
         cell = step_towards(situation.position, direction)
         if situation.at(cell) == "stone" and _is_safe_to_open(situation, cell):
-            turn = () if direction == situation.facing else (move_towards(direction),)
+            turn = () if direction == situation.facing else (MOVES[direction],)
             return Plan((*turn, *("do", "place_stone") * _REPEATS), "Farming stones behind closed walls: taking one.")
     return None
 
@@ -218,7 +205,7 @@ class FarmerPolicy(ScriptedPolicy):
 
     def _farms_first(self, situation: Situation) -> bool:
         rounds = situation.observation.achievement_counts[self._farm.counted]
-        return rounds < self._farm.first_rounds and not _is_between(situation, *_LATE)
+        return rounds < self._farm.first_rounds and situation.day_step not in _LATE
 
     def _instead_of_waiting(self, situation: Situation, plan: Plan) -> Plan:
         """Farms from inside the shelter if the plan only waits there."""

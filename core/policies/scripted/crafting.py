@@ -21,15 +21,12 @@ def make_tools(situation: Situation, memory: Memory) -> Plan | None:
     for tool in TOOLS:
         if situation.done[f"make_{tool}"]:
             continue
+        plan = None
         if tool == "stone_pickaxe":
-            stock = _stock_wood(situation) or place_first(situation, "stone")
-            if stock:
-                return stock
-        if tool == "iron_pickaxe":
-            stock = place_first(situation, "furnace")
-            if stock:
-                return stock
-        plan = _make(situation, tool)
+            plan = _stock_wood(situation) or place_first(situation, "stone")
+        elif tool == "iron_pickaxe":
+            plan = place_first(situation, "furnace")
+        plan = plan or _make(situation, tool)
         if plan:
             return plan
     return None

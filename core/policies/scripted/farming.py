@@ -10,17 +10,7 @@ from core.env.rules import DIRECTIONS, SEMANTIC_IDS, WALKABLE
 from core.policies.scripted.crafting import standable
 from core.policies.scripted.pathfinding import FAR
 from core.policies.scripted.shelter import WALLS, retreat
-from core.policies.scripted.situation import (
-    GROWN,
-    Cell,
-    Mask,
-    Memory,
-    Plan,
-    Situation,
-    around,
-    neighbours,
-    shifted,
-)
+from core.policies.scripted.situation import GROWN, Cell, Mask, Memory, Plan, Situation, around, neighbours, shifted
 
 UPDATE_RADIUS = 18  # plants further away do not grow
 FENCE_STONES = 3

@@ -12,16 +12,7 @@ import numpy as np
 
 from core.env.rules import WALKABLE
 from core.policies.scripted.pathfinding import FAR
-from core.policies.scripted.situation import (
-    Cell,
-    Memory,
-    Plan,
-    Situation,
-    move_towards,
-    neighbours,
-    shifted,
-    step_towards,
-)
+from core.policies.scripted.situation import MOVES, Cell, Memory, Plan, Situation, neighbours, shifted, step_towards
 
 WALLS = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water")
 DIG_ROOM = ("stone", "coal")
@@ -94,13 +85,13 @@ def _shut(situation: Situation, room: _Room, why: str) -> Plan | None:
         if situation.position != inside and situation.at(inside) in WALLS:
             continue  # not dug yet, so it is a wall itself
         if situation.position != inside:
-            return Plan((move_towards(outwards),), f"{why}: turning to the opening of the shelter.")
+            return Plan((MOVES[outwards],), f"{why}: turning to the opening of the shelter.")
         if situation.facing == outwards:
             return Plan(("place_stone",), f"{why}: closing the shelter with a stone.")
         inwards = (-outwards[0], -outwards[1])
         if situation.at(other) in WALKABLE:
-            return Plan((move_towards(inwards), move_towards(outwards)), f"{why}: turning to the opening.")
-        turn = () if situation.facing == inwards else (move_towards(inwards),)
+            return Plan((MOVES[inwards], MOVES[outwards]), f"{why}: turning to the opening.")
+        turn = () if situation.facing == inwards else (MOVES[inwards],)
         return Plan((*turn, "do"), f"{why}: digging the shelter one cell deeper.")
     return None
 
@@ -119,9 +110,7 @@ def _nearest_room(situation: Situation) -> _Room | None:
         room = (ground | to_dig) & beside
         room &= shifted(room, direction, fill=False)
         far_end = (2 * direction[0], 2 * direction[1])
-        ends_open = (~shifted(walls, other, fill=False)).astype(int) + (~shifted(walls, far_end, fill=False)).astype(
-            int
-        )
+        ends_open = 2 - shifted(walls, other, fill=False).astype(int) - shifted(walls, far_end, fill=False).astype(int)
         ends_fit = shifted(walls | ground, other, fill=False) & shifted(walls | ground, far_end, fill=False)
         stones = situation.inventory["stone"] + to_dig.astype(int) + shifted(to_dig, direction, fill=False).astype(int)
         steps = np.minimum(situation.steps, shifted(situation.steps, direction, fill=FAR)) + 3 * ends_open

@@ -28,6 +28,7 @@ HOSTILE = ("zombie", "skeleton", "arrow")
 _PASS_COSTS = {"cow": 6, "zombie": 9, "skeleton": 7, "arrow": 3}
 _BRIDGE_COST = 4  # stone on water, dig it out, walk
 _DIG_COST = 2
+MOVES = {direction: f"move_{name}" for name, direction in DIRECTIONS.items()}
 _SWORD_DAMAGE = {"iron_sword": 5, "stone_sword": 3, "wood_sword": 2}
 
 
@@ -68,7 +69,8 @@ class Situation:
         self.position = observation.position
         self.facing = observation.facing
         self.map = observation.semantic
-        is_morning = observation.step % DAY_LENGTH > 0.7 * DAY_LENGTH  # the darkest step of a day
+        self.day_step = observation.step % DAY_LENGTH
+        is_morning = self.day_step > 0.7 * DAY_LENGTH  # the darkest step of a day
         self.is_dark = observation.daylight < (DAWN_LIGHT if is_morning else DUSK_LIGHT)
 
     # ------------------------------------------------------------------------------------------- what there is
@@ -169,7 +171,7 @@ class Situation:
             is_deadly=_flat(self.where("lava")),
             accept=lambda cell, faced: faces[faced] and (stands is None or stands[cell]),
         )
-        return None if moves is None else tuple(_MOVE[self._direction(offset)] for offset in moves)
+        return None if moves is None else tuple(MOVES[self._direction(offset)] for offset in moves)
 
     def _follow(self, route: list[int], *final: str) -> tuple[str, ...]:
         """Actions along a route, then `final` in front of its last cell; an empty string enters that cell instead."""
@@ -181,7 +183,7 @@ class Situation:
             name = self.at(cell)
             is_last = number == len(route) and final != ("",)
             if name not in WALKABLE and facing != direction:
-                actions.append(_MOVE[direction])  # turns only
+                actions.append(MOVES[direction])  # turns only
             facing = direction
             if is_last:
                 return (*actions, *final)
@@ -191,7 +193,7 @@ class Situation:
                 actions.append("place_stone")
             if name not in WALKABLE:
                 actions.append("do")
-            actions.append(_MOVE[direction])
+            actions.append(MOVES[direction])
             position = cell
         return tuple(actions)
 
@@ -213,13 +215,6 @@ class Situation:
     def _cell(self, index: int) -> Cell:
         x, y = divmod(index, self.map.shape[1] + 2)
         return x - 1, y - 1
-
-
-_MOVE = {direction: f"move_{name}" for name, direction in DIRECTIONS.items()}
-
-
-def move_towards(direction: Cell) -> str:
-    return _MOVE[direction]
 
 
 def step_towards(cell: Cell, direction: Cell) -> Cell:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from core.env.rules import DAY_LENGTH
-from core.policies.scripted.situation import HOSTILE, Memory, Plan, Situation, move_towards, neighbours
+from core.policies.scripted.situation import HOSTILE, MOVES, Memory, Plan, Situation, neighbours
 
 URGENT = 3  # a vital at or below this comes before everything else by day
 URGENT_AT_NIGHT = 0  # walking at night costs more health than hunger
-DUSK = (95, 165)  # steps of a day in which stores are filled up for the night
+DUSK = range(95, 165)  # steps of a day in which stores are filled up for the night
 BRIEF_SLEEP_STEPS = (8, 95)  # steps of a day in which the light keeps zombies from appearing
 
 
@@ -24,7 +23,7 @@ def fight_back(situation: Situation, memory: Memory) -> Plan | None:
         name = situation.at(cell)
         if name in ("zombie", "skeleton"):
             direction = (cell[0] - situation.position[0], cell[1] - situation.position[1])
-            turn = () if situation.facing == direction else (move_towards(direction),)
+            turn = () if situation.facing == direction else (MOVES[direction],)
             return Plan((*turn, "do"), f"A {name} is next to me ({situation.way_to(cell)}): hitting it.")
     return None
 
@@ -50,7 +49,7 @@ def drink_if_near(situation: Situation, memory: Memory) -> Plan | None:
     """Drinks when water is near, or for the first time."""
     water = situation.nearest(situation.where("water"))
     missing = 9 - situation.inventory["drink"]
-    limit = max((7 if _is_dusk(situation) else 3) * (missing - 1), 0 if situation.done["collect_drink"] else 6)
+    limit = max((7 if situation.day_step in DUSK else 3) * (missing - 1), 0 if situation.done["collect_drink"] else 6)
     if situation.is_dark:
         limit = 2 * (missing - 2)
     if water is None or water.steps > limit:
@@ -61,7 +60,7 @@ def drink_if_near(situation: Situation, memory: Memory) -> Plan | None:
 def eat_if_near(situation: Situation, memory: Memory) -> Plan | None:
     """Eats when a cow is near, or for the first time."""
     missing = 9 - situation.inventory["food"]
-    limit = (6 if _is_dusk(situation) else 2) * missing if missing >= 3 else 0
+    limit = (6 if situation.day_step in DUSK else 2) * missing if missing >= 3 else 0
     if situation.is_dark:
         limit = missing - 2
     return _hunt(situation, "cow", max(limit, 0 if situation.done["eat_cow"] else 14))
@@ -94,7 +93,7 @@ def sleep_briefly(situation: Situation, memory: Memory) -> Plan | None:
         return None
     first, last = BRIEF_SLEEP_STEPS
     missing = 9 - situation.inventory["energy"]
-    if not first <= situation.observation.step % DAY_LENGTH <= last - 12 * missing:
+    if not first <= situation.day_step <= last - 12 * missing:
         return None
     if situation.creatures(*HOSTILE, within=12):
         return None
@@ -103,11 +102,6 @@ def sleep_briefly(situation: Situation, memory: Memory) -> Plan | None:
 
 def _urgent(situation: Situation) -> int:
     return URGENT_AT_NIGHT if situation.is_dark else URGENT
-
-
-def _is_dusk(situation: Situation) -> bool:
-    first, last = DUSK
-    return first <= situation.observation.step % DAY_LENGTH < last
 
 
 def _drink(situation: Situation) -> Plan | None:

@@ -80,10 +80,7 @@ FAMILIES = (
         rf"{_TOOL_NAME}[)>=\s]{{0,9}}",
         _XML,
     ),
-    Family(
-        "Granite 3, Phi-4, GigaChat 3",
-        rf"<\|(?:{_GROUPS})\|>",
-    ),
+    Family("Granite 3, Phi-4, GigaChat 3", rf"<\|(?:{_GROUPS})\|>"),
     Family("Gemma 4", r"<\|tool_call>", thinking=(r"<\|channel>thought\b", r"<channel\|>")),
     Family("FunctionGemma", "<start_function_call>"),
     Family(

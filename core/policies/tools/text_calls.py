@@ -191,7 +191,7 @@ def _read_named(text: str, mark: CallMark, name: str, end: int, offered: Sequenc
         call, after = _read_python(text, name, start)
         return ([call], after) if call else ([], start)
     for marks in AFTER_NAME:
-        if _compiled(marks.opens).match(text, start):
+        if re.compile(marks.opens, re.IGNORECASE).match(text, start):
             return _marked_arguments(text, mark, name, start, marks)
     return [], end
 
@@ -206,21 +206,16 @@ def _json_arguments(text: str, name: str, start: int) -> Reading:
 def _marked_arguments(text: str, mark: CallMark, name: str, start: int, marks: Marks) -> Reading:
     """Reads arguments in marks of their own. A call without its closing mark is cut; so is one in which the next call
     begins. Without any marks of arguments, they are children: `<actions>move_up, do</actions>`."""
-    close = _compiled(marks.end).search(text, start)
-    if close is None or _compiled(mark.family.call).search(text, start, close.start()):
+    close = re.compile(marks.end, re.IGNORECASE).search(text, start)
+    if close is None or re.compile(mark.family.call, re.IGNORECASE).search(text, start, close.start()):
         return [RawCall(name, text[start:], cut=True)], len(text)
-    opened = list(_compiled(marks.opens).finditer(text, start, close.start()))
+    opened = list(re.compile(marks.opens, re.IGNORECASE).finditer(text, start, close.start()))
     arguments: dict[str, Any] = {}
     limits = [*(following.start() for following in opened[1:]), close.start()]
     for argument, limit in zip(opened, limits, strict=False):
-        end = _compiled(marks.closes).search(text, argument.end(), limit)
+        end = re.compile(marks.closes, re.IGNORECASE).search(text, argument.end(), limit)
         arguments[argument[1].strip()] = _value(text[argument.end() : end.start() if end else limit].strip())
     return [RawCall(name, as_json(arguments or _children(text[start : close.start()])))], close.end()
-
-
-@lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
 
 
 def _value(text: str) -> str:
