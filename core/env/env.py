@@ -231,7 +231,7 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
             "inventory": player.inventory_now().copy(),
             "achievements": player.achievements.copy(),
             "discount": 1 - float(self._simulation.is_dead),
-            "semantic": self._simulation.world.semantics(),
+            "semantic": self._simulation.world.semantics.copy(),
             "player_pos": np.array((player.x, player.y), np.int64),
             "reward": reward,
         }

@@ -12,17 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from core.env.objects import Cow, Direction, Plant, Skeleton, Thing, Zombie, free_on
-from core.env.rules import (
-    ACHIEVEMENTS,
-    ACTIONS,
-    COLLECT,
-    INITIAL_ITEM,
-    MAKE,
-    MAX_ITEM,
-    PLACE,
-    SEMANTIC_IDS,
-    WALKABLE,
-)
+from core.env.rules import ACHIEVEMENTS, ACTIONS, COLLECT, INITIAL_ITEM, MAKE, MAX_ITEM, PLACE, SEMANTIC_IDS, WALKABLE
 from core.env.state import COW, PLAYER, SKELETON, ZOMBIE
 
 if TYPE_CHECKING:

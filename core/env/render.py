@@ -44,19 +44,20 @@ class Painter:
     """Draws scenes of one view at one size.
 
     view: width and height in cells, inventory rows included; grid: the part of it that shows the world.
-    size: width and height in pixels.
+    size: width and height in pixels. local: those of the local view; where daylight is below 0.5, a picture takes one
+    random number a pixel of it.
     """
 
     def __init__(self, view: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> None:
         self._grid = grid
         self._size = size
         self._unit = unit = (size[0] // view[0], size[1] // view[1])
-        self._local = (grid[0] * unit[0], grid[1] * unit[1])
+        self.local = (grid[0] * unit[0], grid[1] * unit[1])
         left, top = (size[0] - unit[0] * view[0]) // 2, (size[1] - unit[1] * view[1]) // 2
-        self._across = slice(left, left + self._local[0])
-        self._down = slice(top, top + self._local[1])
+        self._across = slice(left, left + self.local[0])
+        self._down = slice(top, top + self.local[1])
         rows = view[1] - grid[1]
-        self._strip_down = slice(top + self._local[1], top + self._local[1] + rows * unit[1])
+        self._strip_down = slice(top + self.local[1], top + self.local[1] + rows * unit[1])
         self._items = engine.ItemView(textures(), (view[0], rows))
         # A tile for each material (its number is the material's id), and later for each thing seen on a material.
         self._tiles = np.zeros((_MIN_TILES, unit[1], unit[0], 3), np.uint8)
@@ -66,15 +67,10 @@ class Painter:
         self._count = 0
         for material in range(1 + len(constants.materials)):
             self._add(self._ground(material))
-        strip_bytes = 3 * self._local[0] * rows * unit[1]
+        strip_bytes = 3 * self.local[0] * rows * unit[1]
         self._strip = functools.lru_cache(maxsize=max(1, _MAX_STRIP_BYTES // strip_bytes))(self._make_strip)
         self._slot = functools.lru_cache(maxsize=max(1, _MAX_STRIP_BYTES // (3 * unit[0] * unit[1])))(self._make_slot)
         self._lock = threading.Lock()  # the dashboard draws in as many threads as it has visitors
-
-    @property
-    def night_samples(self) -> tuple[int, int]:
-        """How many random numbers a picture takes where daylight is below 0.5: one a pixel of the local view."""
-        return self._local
 
     def draw(
         self,
@@ -97,7 +93,7 @@ class Painter:
             for x, y, texture in sprites:
                 cells[y, x] = self._number(int(cells[y, x]), texture)
             if daylight < 0.5:
-                self._paint_night(local, cells, daylight, sleeping, samples(self._local))
+                self._paint_night(local, cells, daylight, sleeping, samples(self.local))
             else:
                 self._paint_day(local, cells, daylight, sleeping)
             picture[self._strip_down, self._across] = self._strip(inventory)
@@ -115,7 +111,7 @@ class Painter:
         self, local: Pixels, cells: NDArray[np.intp], daylight: float, sleeping: bool, samples: Floats
     ) -> None:
         self._draw_tiles(local, self._tiles, cells)
-        mask = 2 * (0.5 - daylight) * _vignette(self._local)
+        mask = 2 * (0.5 - daylight) * _vignette(self.local)
         clear, noise = 1 - mask, mask * (_NOISE_LOW + (_NOISE_HIGH - _NOISE_LOW) * samples).T
         for start in range(0, len(local), _ROWS_AT_ONCE):  # so that the temporary arrays stay in the cache
             rows = slice(start, start + _ROWS_AT_ONCE)
@@ -157,7 +153,7 @@ class Painter:
 
     def _make_strip(self, inventory: tuple[int, ...]) -> Pixels:
         """The inventory, assembled from cached slots: an item and its number stay within their cell."""
-        strip = np.zeros((self._strip_down.stop - self._strip_down.start, self._local[0], 3), np.uint8)
+        strip = np.zeros((self._strip_down.stop - self._strip_down.start, self.local[0], 3), np.uint8)
         for index, amount in enumerate(inventory):
             if amount > 0:
                 strip[self._slot_at(index)] = self._slot(index, amount)

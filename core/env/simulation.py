@@ -49,8 +49,7 @@ class Simulation:
         self._draws_picture = draws_picture
         self._grid = local_grid(config.view)
         self._painter = painter(config.view, self._grid, AGENT_SIZE)
-        width, height = self._painter.night_samples
-        self._night_samples = width * height
+        self._night_samples = self._painter.local[0] * self._painter.local[1]
         reach = 2 * max(config.view)
         # With a margin as wide as the reach, each of the differences below means one place only.
         self._margin = reach
@@ -105,7 +104,7 @@ class Simulation:
         """Everything that determines the rest of the episode."""
         world, player = self.world, self.player
         ranks = {thing: rank for rank, thing in enumerate(world.things)}
-        materials = world.materials()
+        materials = world.materials.copy()
         materials.flags.writeable = False
         return WorldState(
             seed=self._seed,

@@ -43,6 +43,7 @@ class World:
     """The maps, things and chunks of one world.
 
     material: the material id of each padded cell, 0 outside. semantic: the same with things' ids on top.
+    materials, semantics: the same of the cells inside, uint8 (width, height): views. Do not change them.
     things: in order of creation. thing_at: padded cell -> thing.
     chunks: those that have ever held a thing, in order of first insertion.
     daylight: 0 (darkest) to 1.
@@ -63,7 +64,7 @@ class World:
         self.chunks: dict[Chunk, None] = {}
         self.material_map = self._map(self.material)
         inside = slice(margin, margin + width), slice(margin, margin + height)
-        self._materials, self._semantics = self.material_map[inside], self._map(self.semantic)[inside]
+        self.materials, self.semantics = self.material_map[inside], self._map(self.semantic)[inside]
         self.directions = ((-1, 0, -self.stride), (1, 0, self.stride), (0, -1, -1), (0, 1, 1))
         ids, bounds = _layout(self.area, margin)
         self._chunk_ids = ids
@@ -73,14 +74,6 @@ class World:
     def cell(self, x: int, y: int) -> int:
         """The padded cell at (x, y)."""
         return (x + self.margin) * self.stride + y + self.margin
-
-    def materials(self) -> NDArray[np.uint8]:
-        """A copy of the material ids, uint8 (width, height)."""
-        return self._materials.copy()
-
-    def semantics(self) -> NDArray[np.uint8]:
-        """A copy of the semantic ids, uint8 (width, height)."""
-        return self._semantics.copy()
 
     def around(self, x: int, y: int, width: int, height: int) -> NDArray[np.uint8]:
         """A view of the material ids, uint8 (width, height), of the cells around (x, y). Do not keep or change it."""
@@ -93,7 +86,7 @@ class World:
         Empty if x or y is 0: there upstream's slice begins at -1, the far end, and is empty. So nothing can be made on
         these two edges.
         """
-        return set(self._materials[x - 1 : x + 2, y - 1 : y + 2].ravel().tolist())
+        return set(self.materials[x - 1 : x + 2, y - 1 : y + 2].ravel().tolist())
 
     def add(self, thing: Thing) -> None:
         """Add a new thing at its own cell, and to its chunk."""

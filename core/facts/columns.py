@@ -36,7 +36,7 @@ class FactColumns:
     """
 
     def __init__(self, episodes: Sequence[EpisodeFacts]) -> None:
-        self._episodes = tuple(episodes)
+        self.episodes = tuple(episodes)
         for facts in episodes:
             _make_read_only(*(getattr(facts, name) for name in _ARRAYS))
         self.starts = np.zeros(len(episodes) + 1, np.int64)
@@ -53,15 +53,11 @@ class FactColumns:
 
     @property
     def n_episodes(self) -> int:
-        return len(self._episodes)
+        return len(self.episodes)
 
     @property
     def n_decisions(self) -> int:
         return int(self.starts[-1])
-
-    @property
-    def episodes(self) -> tuple[EpisodeFacts, ...]:
-        return self._episodes
 
     def decisions_of(self, episode: int) -> slice:
         """The positions of an episode's decisions."""
@@ -103,7 +99,7 @@ class FactColumns:
         Each counts once and for good: facts keep no loss, for Crafter takes no achievement away.
         """
         first = self.weighted_rises(lambda feature: float(feature.kind == UNLOCK and feature.rank == 0))
-        initial = np.array([sum(map(bool, facts.initial.achievements.values())) for facts in self._episodes], float)
+        initial = np.array([sum(map(bool, facts.initial.achievements.values())) for facts in self.episodes], float)
         return self._running(first, initial)
 
     def changes(self, episode: int) -> Iterator[Change]:
@@ -111,7 +107,7 @@ class FactColumns:
 
         The states share their mappings with the stored facts: `RewardShaper.score` shows them to strategies read-only.
         """
-        facts = self._episodes[episode]
+        facts = self.episodes[episode]
         state = facts.initial
         bounds = np.searchsorted(facts.decisions, np.arange(facts.n_decisions + 1))
         ends = self.is_end[self.decisions_of(episode)]
@@ -126,17 +122,17 @@ class FactColumns:
     def _join_changes(self) -> None:
         numbers: dict[str, int] = {}
         names: list[NDArray[np.uint16]] = []
-        for facts in self._episodes:
+        for facts in self.episodes:
             own = [numbers.setdefault(name, len(numbers)) for name in facts.name_list]
             names.append(np.array(own, np.uint16)[facts.names])
         self._names = tuple(numbers)
         self._change_names = _joined(names, np.uint16)
-        self._change_kinds = _joined([facts.kinds for facts in self._episodes], np.uint8)
-        self._deltas = _joined([facts.deltas for facts in self._episodes], np.int32)
-        lengths = [len(facts.decisions) for facts in self._episodes]
-        self._places = _joined([facts.decisions for facts in self._episodes], np.int64)
+        self._change_kinds = _joined([facts.kinds for facts in self.episodes], np.uint8)
+        self._deltas = _joined([facts.deltas for facts in self.episodes], np.int32)
+        lengths = [len(facts.decisions) for facts in self.episodes]
+        self._places = _joined([facts.decisions for facts in self.episodes], np.int64)
         self._places += np.repeat(self.starts[:-1], lengths)
-        self._join_rises(_joined([facts.ranks for facts in self._episodes], np.int32))
+        self._join_rises(_joined([facts.ranks for facts in self.episodes], np.int32))
         self._levels: dict[tuple[int, str], tuple[Floats, Floats]] = {}
 
     def _join_rises(self, ranks: NDArray[np.int32]) -> None:
@@ -163,7 +159,7 @@ class FactColumns:
         else:
             its = (self._change_kinds == kind) & (self._change_names == self._names.index(name))
             change = np.asarray(np.bincount(self._places[its], self._deltas[its], self.n_decisions), np.float64)
-        initial = np.array([float(_table(facts.initial, kind).get(name, 0)) for facts in self._episodes], np.float64)
+        initial = np.array([float(_table(facts.initial, kind).get(name, 0)) for facts in self.episodes], np.float64)
         before, after = self._running(change, initial)
         if kind == UNLOCK:
             before, after = np.minimum(before, 1.0), np.minimum(after, 1.0)

@@ -258,7 +258,7 @@ def _compare(
         if part.name != "materials":
             _expect(our_value == their_value, f"{where}: {part.name} is {our_value}, upstream {their_value}")
     _expect(np.array_equal(our_state.materials, their_state.materials), f"{where}: materials")
-    _expect(np.array_equal(ours.world.semantics(), theirs._sem_view()), f"{where}: semantic map")
+    _expect(np.array_equal(ours.world.semantics, theirs._sem_view()), f"{where}: semantic map")
     _expect(list(ours.player.inventory_now()) == list(theirs._player.inventory), f"{where}: order of the inventory")
     if their_picture is None or our_picture is None:
         _expect(their_picture is our_picture, f"{where}: one has a picture")
