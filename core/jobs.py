@@ -152,7 +152,9 @@ def _start_worker(settings: Settings, slot: Slot) -> None:
     command = [sys.executable, "-P", "-m", "core.worker", "--slot", str(slot.path), "--slot-fd", str(slot.descriptor)]
     log_path = _log_path(settings, slot.path)
     try:
-        _rotate_log(log_path)
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        if log_path.exists() and log_path.stat().st_size > LOG_BYTES:
+            log_path.replace(log_path.with_suffix(".log.1"))
         with log_path.open("ab") as log:
             process = subprocess.Popen(
                 command,
@@ -181,9 +183,3 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 def _log_path(settings: Settings, slot_path: Path) -> Path:
     return settings.log_dir / f"worker-{slot_path.stem}.log"
-
-
-def _rotate_log(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.stat().st_size > LOG_BYTES:
-        path.replace(path.with_suffix(".log.1"))

@@ -21,7 +21,6 @@ class ReplayCheck:
     expected: str = ""
     found: str = ""
     recorded_engine: str = ""
-    engine: str = ENGINE_VERSION
 
     @property
     def exact(self) -> bool:
@@ -34,8 +33,10 @@ class ReplayCheck:
         if self.exact:
             return f"Replay exact: {self.frames:,} states simulated again, all digests equal."
         other_engine = ""
-        if self.recorded_engine != self.engine:
-            other_engine = f" It was recorded with engine {self.recorded_engine or 'unknown'}; this is {self.engine}."
+        if self.recorded_engine != ENGINE_VERSION:
+            other_engine = (
+                f" It was recorded with engine {self.recorded_engine or 'unknown'}; this is {ENGINE_VERSION}."
+            )
         at = "in the world after reset" if self.diverged_at == 0 else f"after step {(self.diverged_at or 0) - 1}"
         return f"Replay diverged {at}: stored digest {self.expected}, simulated {self.found}.{other_engine}"
 

@@ -59,11 +59,7 @@ ShouldStop = Callable[[], bool]
 OnError = Literal["record", "raise"]
 
 # Error kinds of a policy that end an episode without failing it.
-_NO_FAILURES = {
-    OUT_OF_TIME: StopReason.MAX_SECONDS,
-    STOPPED: StopReason.ABORTED,
-    OUT_OF_BUDGET: StopReason.BUDGET,
-}
+_NO_FAILURES = {OUT_OF_TIME: StopReason.MAX_SECONDS, STOPPED: StopReason.ABORTED, OUT_OF_BUDGET: StopReason.BUDGET}
 
 
 class Recorder(Protocol):

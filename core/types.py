@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from core import data
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Number = TypeVar("Number", int, float)
 
 # ---------------------------------------------------------------------------------------------- how it ended
@@ -278,9 +279,7 @@ class Spent:
 
     def plus(self, other: Spent) -> Spent:
         return Spent(
-            self.calls + other.calls,
-            sum_known((self.tokens, other.tokens)),
-            sum_known((self.cost_usd, other.cost_usd)),
+            self.calls + other.calls, sum_known((self.tokens, other.tokens)), sum_known((self.cost_usd, other.cost_usd))
         )
 
 
@@ -376,6 +375,16 @@ class Step:
     terminated: bool
     truncated: bool
     state: StateRecord
+
+
+def first_unlocks(steps: Iterable[Step]) -> dict[str, int]:
+    """Each achievement that is unlocked after one of these steps, with the index of the first such step, in order."""
+    unlocks: dict[str, int] = {}
+    for step in steps:
+        for name, unlocked in step.state.facts.achievements.items():
+            if unlocked:
+                unlocks.setdefault(name, step.index)
+    return unlocks
 
 
 # ----------------------------------------------------------------------------------------- decisions
@@ -638,12 +647,7 @@ class Episode:
     @property
     def unlock_steps(self) -> dict[str, int]:
         """Each unlocked achievement with the index of the step that unlocked it, in order."""
-        unlocks: dict[str, int] = {}
-        for step in self.steps:
-            for name, unlocked in step.state.facts.achievements.items():
-                if unlocked:
-                    unlocks.setdefault(name, step.index)
-        return unlocks
+        return first_unlocks(self.steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,4 @@ from __future__ import annotations
 
 from core.facts.episode import ACHIEVEMENT_COUNT, INVENTORY, UNLOCK, Change, ComponentTotal, EpisodeFacts, FactsWriter
 
-__all__ = [
-    "ACHIEVEMENT_COUNT",
-    "INVENTORY",
-    "UNLOCK",
-    "Change",
-    "ComponentTotal",
-    "EpisodeFacts",
-    "FactsWriter",
-]
+__all__ = ["ACHIEVEMENT_COUNT", "INVENTORY", "UNLOCK", "Change", "ComponentTotal", "EpisodeFacts", "FactsWriter"]

@@ -11,11 +11,10 @@ from core.rewards.config import checked_reward
 from core.rewards.document import from_document, to_changes, to_document
 from core.rewards.registry import STRATEGIES
 from core.rewards.shaper import RewardShaper
-from core.types import RewardBreakdown, RewardComponent, RewardConfig, StateFacts
+from core.types import RewardComponent, RewardConfig, StateFacts
 
 __all__ = [
     "STRATEGIES",
-    "RewardBreakdown",
     "RewardComponent",
     "RewardConfig",
     "RewardShaper",

@@ -111,7 +111,9 @@ def copy_to(database: Database, out: Path) -> None:
         if database.is_sqlite:
             _copy_file(database, out)
         else:
-            _copy_rows(database, out)
+            with database.reading() as source, closing(Database(file_url(out))) as copy, copy.writing() as target:
+                upgrade(target, known_revision(source, database.place))
+                _copy_tables(source, target)
     except BaseException:
         for path in (out, Path(f"{out}-journal"), Path(f"{out}-wal"), Path(f"{out}-shm")):
             path.unlink(missing_ok=True)
@@ -130,12 +132,6 @@ def _copy_file(database: Database, out: Path) -> None:
             ) from error
     if database.check_file():
         raise StoreUnavailable(f"{database.place} was written while it was copied. Try again.")
-
-
-def _copy_rows(database: Database, out: Path) -> None:
-    with database.reading() as source, closing(Database(file_url(out))) as copy, copy.writing() as target:
-        upgrade(target, known_revision(source, database.place))
-        _copy_tables(source, target)
 
 
 def _copy_tables(source: Connection, target: Connection) -> None:

@@ -6,17 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    delete,
-    exists,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
 
 from core.errors import StoreCorrupt, StoreError, UnknownEpisode
 from core.scenes import unpack_scenes

@@ -31,15 +31,11 @@ from core.store.tables import (
     scene_chunks,
 )
 from core.text import quoted
-from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord, sum_known
+from core.types import Decision, EpisodeStatus, Outcome, RewardComponent, StateRecord, first_unlocks, sum_known
 
 # SQLite reuses the key of a deleted episode, so the uuid is compared too.
 _ITSELF: Final = (episodes.c.id == bindparam("key"), episodes.c.uuid == bindparam("its_uuid"))
-_OWN: Final = (
-    *_ITSELF,
-    episodes.c.worker == bindparam("its_worker"),
-    episodes.c.status == EpisodeStatus.RUNNING.value,
-)
+_OWN: Final = (*_ITSELF, episodes.c.worker == bindparam("its_worker"), episodes.c.status == EpisodeStatus.RUNNING.value)
 _COUNTERS: Final = ("n_decisions", "n_steps", "n_achievements", "env_return", "shaped_return", "heartbeat_at")
 
 # Built once: building a statement takes as long as running it.
@@ -112,7 +108,7 @@ class EpisodeRecorder:
         )
         text = encode_decision(decision, self._layout, (request, places))
         payload = compress(text, self._dictionary)
-        unlocks = self._new_unlocks(decision)
+        unlocks = {name: at for name, at in first_unlocks(decision.steps).items() if name not in self._unlocked}
         n_steps = self._n_steps + len(decision.steps)
         packed = [pack_scenes([step.state.scene for step in decision.steps])] if decision.steps else []
         fills_chunk = n_steps + 1 - self._first_scene >= CHUNK_SCENES
@@ -188,15 +184,6 @@ class EpisodeRecorder:
             step_end=self._n_steps,
             components=decision.reward.components,
         )
-
-    def _new_unlocks(self, decision: Decision) -> dict[str, int]:
-        """Achievements that its steps show as unlocked for the first time, with the step."""
-        unlocks: dict[str, int] = {}
-        for step in decision.steps:
-            for name, unlocked in step.state.facts.achievements.items():
-                if unlocked and name not in self._unlocked:
-                    unlocks.setdefault(name, step.index)
-        return unlocks
 
     def _update(self, connection: Connection, statement: Update, **values: Any) -> None:
         """Update the episode's row. Raises StoreError if this recorder may no longer write it."""

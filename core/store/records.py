@@ -7,15 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from core.store.rows import Listing
-from core.types import (
-    EpisodeError,
-    EpisodeSpec,
-    EpisodeStatus,
-    ModelCall,
-    RewardConfig,
-    StopReason,
-    ToolCall,
-)
+from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, ModelCall, RewardConfig, StopReason, ToolCall
 
 MAX_COUNTED: Final = 10_001
 """Totals look at the newest matching episodes up to this many; show it as "more than 10,000"."""

@@ -20,23 +20,8 @@ from core.store.episode_reader import EpisodeReader
 from core.store.episodes import ANY_EPISODE, conditions, summaries
 from core.store.packs import pack, unpack
 from core.store.records import EpisodeFilter, EpisodeSummary, SavedReward
-from core.store.rows import (
-    Listing,
-    Unreadable,
-    episode_key,
-    in_parts,
-    insert_ignoring,
-    listing,
-    save_reward_configs,
-)
-from core.store.tables import (
-    AnyRow,
-    episode_packs,
-    episodes,
-    reward_configs,
-    saved_rewards,
-    scorings,
-)
+from core.store.rows import Listing, Unreadable, episode_key, in_parts, insert_ignoring, listing, save_reward_configs
+from core.store.tables import AnyRow, episode_packs, episodes, reward_configs, saved_rewards, scorings
 from core.types import EpisodeStatus, RewardConfig, StopReason
 
 MAX_NAME_LENGTH: Final = 80

@@ -17,14 +17,7 @@ from typing import Any
 from core.analysis.audit.crafter import KNOWN_LOOPS, UNLOCKS
 from core.analysis.audit.pay import unlocks_pay
 from core.analysis.audit.records import Alert, Rule, Severity, Span, amount, share
-from core.analysis.audit.rules import (
-    loop_pays_best,
-    no_effect,
-    one_component,
-    paid_twice,
-    paying_loop,
-    standing_still,
-)
+from core.analysis.audit.rules import loop_pays_best, no_effect, one_component, paid_twice, paying_loop, standing_still
 from core.analysis.audit.rules.loop_pays_best import known_loops_by_pay, min_pay
 from core.analysis.audit.thresholds import AuditThresholds
 from core.analysis.audit.trail import MAX_EVIDENCE, TINY, Trail

@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.env.rules import (
-    ACHIEVEMENTS,
-    BALANCE_INTERVAL,
-    CHUNK_SIZE,
-    COLLECT,
-    DAY_LENGTH,
-    MAKE,
-    MAX_ITEM,
-    max_zombies,
-)
+from core.env.rules import ACHIEVEMENTS, BALANCE_INTERVAL, CHUNK_SIZE, COLLECT, DAY_LENGTH, MAKE, MAX_ITEM, max_zombies
 from core.types import EnvConfig, Scene
 
 MAX_AMOUNT = max(MAX_ITEM.values())  # of any item

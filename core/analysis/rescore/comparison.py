@@ -6,14 +6,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from core.analysis.tolerance import is_equal, value_ranks
 from core.store import EpisodeSummary
-from core.types import Floats
-
-Ints = NDArray[np.int64]
+from core.types import Floats, Ints
 
 MAX_PAIRS = 1_000
 

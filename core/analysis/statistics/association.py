@@ -7,14 +7,11 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from core.analysis.statistics.bootstrap import CONFIDENCE, MIN_SEEDS, SeedBootstrap
 from core.analysis.tolerance import value_ranks
-from core.types import Floats
-
-Ints = NDArray[np.int64]
+from core.types import Floats, Ints
 
 _MIN_EPISODES: Final = 3
 _ROUNDING: Final = 1e-12

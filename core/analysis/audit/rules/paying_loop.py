@@ -80,11 +80,8 @@ def _paid_loop(trail: Trail, since: int, frame: int, max_steps: int, place: Hash
     names = names or tuple(sorted({name for entry in entries for _, name, pay in paid_beside(entry.decision) if pay}))
     paid = {entry: pay_for(entry.decision, names) for entry in entries}
     if math.fsum(paid.values()) > TINY:
-        yield Loop(names, since, frame, paid, place, _AWAY if _leads_away(trail.states[since : frame + 1]) else 1.0)
-
-
-def _leads_away(states: Sequence[StateRecord | None]) -> bool:
-    return len({state.facts.position for state in states if state is not None}) > 1
+        positions = {state.facts.position for state in trail.states[since : frame + 1] if state is not None}
+        yield Loop(names, since, frame, paid, place, _AWAY if len(positions) > 1 else 1.0)
 
 
 def _is_better_off(before: StateFacts, after: StateFacts) -> bool:
