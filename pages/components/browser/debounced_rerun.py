@@ -10,8 +10,7 @@ table as it was before the edits.
 
 from __future__ import annotations
 
-import time
-
+import streamlit as st
 from streamlit.components.v2 import component
 
 _NAME = "craftscope.debounced_rerun"
@@ -21,12 +20,12 @@ const CLICKABLE = "button, a[href], label, [role=button], [role=tab], [role=opti
 const LOOK_MS = 40, MOST_MS = 10_000;
 const states = new WeakMap();
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const isIdle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState !== "running";
+const isIdle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
 
-/** Waits for the run that was just asked for: it brings another number, and is over a while after that. */
-async function untilItIsOver(state) {
-  const asked = performance.now(), before = state.number;
-  while ((state.number === before || !isIdle()) && performance.now() - asked < MOST_MS) await pause(LOOK_MS);
+/** Waits for the run that was asked for at that time: it brings the time back (an earlier run that was still under way
+ *  cannot), and is over a while after that. */
+async function untilItIsOver(state, asked) {
+  while ((state.answered < asked || !isIdle()) && Date.now() - asked < MOST_MS) await pause(LOOK_MS);
 }
 
 /** The element that was clicked, in the current page: it may have been redrawn since. */
@@ -36,18 +35,19 @@ function found(target, key) {
   return there.find((element) => element.textContent === target.textContent) ?? target;
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue }) {
   const state = states.get(parentElement) ?? { timer: 0, run: null, held: null, isPassing: false };
   states.set(parentElement, state);
-  state.number = data.run;
+  state.answered = data.asked;
   const isOpen = () => document.querySelector("#portal .gdg-clip-region, #portal .gdg-style") !== null;
   const isOfTable = (target) => target.closest?.(`.st-key-${data.table}, #portal`);
   const send = () => {
     clearTimeout(state.timer);
     state.timer = 0;
     if (!parentElement.isConnected) return;
-    setTriggerValue("rested", true);
-    const run = untilItIsOver(state).then(() => { if (state.run === run) state.run = null; });
+    const asked = Date.now();
+    setStateValue("asked", asked);
+    const run = untilItIsOver(state, asked).then(() => { if (state.run === run) state.run = null; });
     state.run = run;
   };
   const wait = (ms = data.ms) => {
@@ -96,7 +96,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 def debounced_rerun(table: str) -> None:
     """Rerun the page a moment after the last edit. table: key of the container of the table."""
     listener = component(_NAME, js=_JS)
-    run = str(time.monotonic_ns())  # as text: JavaScript would round the number
-    data = {"table": table, "ms": _AFTER_MS, "run": run}
-    # Streamlit reports a trigger only if it has a callback.
-    listener(key=f"rest-{table}", data=data, on_rested_change=lambda: None, height=0)
+    key = f"rest-{table}"
+    asked = st.session_state.get(key, {}).get("asked", 0)
+    # Streamlit reports a value only if it has a callback.
+    listener(key=key, data={"table": table, "ms": _AFTER_MS, "asked": asked}, on_asked_change=lambda: None, height=0)
