@@ -14,11 +14,15 @@ from core.settings import Settings
 from core.store import TraceStore
 from tests.support.browser.chromium import settle
 from tests.support.browser.dashboard import Dashboard
-from tests.support.browser.reward_table import click_cell, edit_cell
+from tests.support.browser.reward_table import click_cell, edit_cell, type_into_cell
 
 OpenPage = Callable[..., Page]
 WAIT_MS = 60_000
 COAL, DRINK = 0, 2  # rows of the achievements' table
+SLOW_NETWORK = """
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), 700); };
+"""
 
 
 def warm_up(page: Page, panel: str) -> None:
@@ -39,10 +43,9 @@ def exported(page: Page) -> dict[str, Any]:
     return json.loads(download.value.path().read_text("utf-8"))["step_rewards"]["achievement_count_weights"]
 
 
-@pytest.fixture
-def lab(open_page: OpenPage, pair_dashboard: Dashboard) -> Page:
+def open_lab(open_page: OpenPage, pair_dashboard: Dashboard, script: str = "") -> Page:
     """The Lab, with one cell edited."""
-    page = open_page(width=1440, height=1600)
+    page = open_page(width=1440, height=1600, script=script)
     page.goto(f"{pair_dashboard.url}/lab")
     expect(page.get_by_text("The pair on seed 13")).to_be_visible(timeout=WAIT_MS)
     settle(page)
@@ -52,12 +55,30 @@ def lab(open_page: OpenPage, pair_dashboard: Dashboard) -> Page:
     return page
 
 
+@pytest.fixture
+def lab(open_page: OpenPage, pair_dashboard: Dashboard) -> Page:
+    return open_lab(open_page, pair_dashboard)
+
+
 @pytest.mark.parametrize("closing", [True, False], ids=["after Enter", "with the cell still open"])
 def test_the_export_holds_the_last_edit(lab: Page, closing: bool):
     edit_cell(lab, "7", row=DRINK)
     if closing:
         lab.keyboard.press("Enter")
     assert exported(lab)["collect_drink"] == 7.0
+
+
+def test_on_a_slow_network_the_export_holds_an_edit_made_while_the_one_before_was_sent(
+    open_page: OpenPage, pair_dashboard: Dashboard
+):
+    page = open_lab(open_page, pair_dashboard, SLOW_NETWORK)
+    edit_cell(page, "7", row=COAL)
+    page.keyboard.press("Enter")  # which goes to the cell below
+    page.wait_for_timeout(500)  # the first edit is on its way, its run has not begun
+    type_into_cell(page, "8")
+    page.keyboard.press("Enter")
+    weights = exported(page)
+    assert (weights["collect_coal"], weights["collect_diamond"]) == (7.0, 8.0)
 
 
 @pytest.mark.parametrize("gap_ms", [0, 380])  # before and after the browser reports the edit
