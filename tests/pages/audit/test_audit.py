@@ -135,7 +135,14 @@ def test_the_thresholds_form_stays_open_while_it_is_edited(audited: None):
 def test_a_link_sets_thresholds_and_reports_invalid_ones(audited: None, page: str):
     query = {"view": "Audit"} if page == "lab" else {"id": FARMED, "tab": "Audit"}
     at = opened(
-        page, **query, loop_repeats="7", component_share="0.25", loop_worth="many", still_steps="5", loop_laps="3"
+        page,
+        state=None,
+        **query,
+        loop_repeats="7",
+        component_share="0.25",
+        loop_worth="many",
+        still_steps="5",
+        loop_laps="3",
     )
     assert at.number_input(key="audit_param_audit_loop_repeats").value == 7
     assert at.number_input(key="audit_param_audit_component_share").value == 0.25

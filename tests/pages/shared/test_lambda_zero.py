@@ -52,6 +52,6 @@ def first_row_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["launch", "run", "traces", "episode", "lab", "policies", "audit"],
 )
 def test_lambda_zero_counts_as_one(played: None, first_row_selected: None, page: str, query: dict[str, str]):
-    at = opened(page, **query)
+    at = opened(page, state=None, **query)
     shown = [said(at), *html(at), *(expander.label for expander in at.expander)]
     assert any("(0 counts as 1)" in text or "Lambda 0 counts as 1" in text for text in shown)

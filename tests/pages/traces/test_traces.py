@@ -76,7 +76,7 @@ def test_the_seeds_filter_takes_ranges_and_reports_errors(recorded: TraceStore):
 def test_an_invalid_filter_of_a_link_is_reported_and_the_others_apply(
     recorded: TraceStore, query: dict[str, str], message: str
 ):
-    at = opened("traces", seeds="42", **query)
+    at = opened("traces", state=None, seeds="42", **query)
     assert message in at.warning[0].value.replace("\\", "")
     assert list(at.dataframe[0].value["seed"]) == [42, 42]
 
