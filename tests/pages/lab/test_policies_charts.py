@@ -246,7 +246,7 @@ def test_differences_have_a_title_and_a_sentence_each():
     assert "bbbbbbbb (y 1 episode)" in reward
     assert "64×64 (x 2 episodes), 32×32 (y 2 episodes)" in area
     assert "3,600 s (x 2 episodes), 1.5 s" in time_limit
-    assert early.startswith("Cut short: y 1 episode.")
+    assert early.startswith("Cut short (failed, stopped or interrupted): y 1 episode.")
     assert len(settings) < 300 and "They are compared as one policy" in settings
     assert seeds.startswith("Seeds: x 2, y 1; 1 in common.")
     assert differences_title([], SeedOverlap({"x": (1,)}, (1,))) == ""
