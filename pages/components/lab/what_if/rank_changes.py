@@ -92,7 +92,8 @@ def _table(result: Rescored, order: np.ndarray, chosen: int) -> None:
     rows = [int(at) for at in order[(page - 1) * _PAGE_ROWS : page * _PAGE_ROWS]]
 
     def pick(row: int | None) -> None:
-        if row is not None:
+        # A table that a click in the chart replaced may still report the row that was marked in it.
+        if row is not None and clicks == st.session_state.get(_CLICKS, 0):
             st.session_state[_EPISODE] = result.episodes[rows[row]].id
 
     show_table(
