@@ -349,6 +349,11 @@ class Scene:
     sleeping: bool
 
     @property
+    def is_known(self) -> bool:
+        """False where no picture was recorded, as in some imports: nothing but cells outside of the world."""
+        return any(self.materials)
+
+    @property
     def daylight(self) -> float:
         """0 (darkest) to 1 (brightest), by Crafter's formula; `env.simulation.daylight_at` is exact to the last bit."""
         progress = (self.step / 300) % 1 + 0.3
@@ -424,6 +429,14 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A token of a model's answer and the natural logarithm of its probability."""
+
+    token: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """A field that a model's server refused, so this call was made without it.
 
@@ -450,6 +463,7 @@ class ModelCall:
     attempts: every HTTP request; retries: how many of them were repeats. left_out: fields that this server refused.
     request_id: from the header, else the body's id. headers: rate limits and server timing, lower-case names.
     error_kind: why the answer was invalid, None for a valid one.
+    token_logprobs: of the answer's tokens, in order; empty if they were not asked for.
     earlier: invalid answers for the same decision, oldest first; an empty `request` there means the same as this one.
     """
 
@@ -480,6 +494,7 @@ class ModelCall:
     paused_ms: float = 0.0
     left_out: tuple[LeftOut, ...] = ()
     server_cost_usd: float | None = None
+    token_logprobs: tuple[TokenLogprob, ...] = ()
 
     @property
     def all_calls(self) -> tuple[ModelCall, ...]:
@@ -554,6 +569,8 @@ class Decision:
     unlocked: achievements false before and true after; unique_unlocked: those not seen before in the episode.
     not_executed: valid actions after a limit or the episode's end.
     error: why no action was executed, or what failed during the decision.
+    value: the agent's estimate of the return from here. logprob: of its actions, natural logarithm. None: not known.
+    numbers: further numbers of the agent by name, such as `entropy`.
     """
 
     index: int
@@ -569,6 +586,9 @@ class Decision:
     model_call: ModelCall | None = None
     error: EpisodeError | None = None
     warning: str | None = None
+    value: float | None = None
+    logprob: float | None = None
+    numbers: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def env_reward(self) -> float:
@@ -659,9 +679,23 @@ class QueuedEpisode:
     group_index: int = 0  # i-th episode of its seed in this run
 
 
+class RunSource(StrEnum):
+    """What started a run."""
+
+    LAUNCH = ""  # the Launch page
+    SERVICE = "service"  # a request of a trainer
+    BATCH = "batch"
+    RECORDED = "recorded"  # an agent of another program
+    IMPORTED = "imported"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One launch of 1..n episodes. config: as entered at launch."""
+    """One launch of 1..n episodes. config: as entered at launch.
+
+    source: what started it. mode: `rl` or `eval`. training_session_id, trace_correlation_id, session_url (its base
+    URL): of the trainer that asked for it. batch_id: shared by the runs of a batch. None: not part of any.
+    """
 
     id: str
     created_at: datetime
@@ -670,6 +704,10 @@ class Run:
     config: dict[str, Any] = field(default_factory=dict[str, Any])
     training_session_id: str | None = None
     trace_correlation_id: str | None = None
+    source: RunSource = RunSource.LAUNCH
+    mode: str | None = None
+    session_url: str | None = None
+    batch_id: str | None = None
 
 
 # ------------------------------------------------------------------------------------------------- seeds

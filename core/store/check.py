@@ -16,6 +16,7 @@ from core.scenes import read_packed
 from core.store.blobs import Dictionary, decompress, from_json
 from core.store.codec import Payload, decode_payload, decode_start
 from core.store.database import Database
+from core.store.episode_reader import numbers_of
 from core.store.packs import unpack
 from core.store.rows import read_spec
 from core.store.tables import (
@@ -192,6 +193,7 @@ class _EpisodeCheck:
                 text = decompress(row.blob, what, dictionary)
                 dictionary = dictionary or Dictionary(text)
                 payload = decode_payload(text, what)
+                numbers_of(row, what)
             except (StoreCorrupt, StoreTooNew) as error:
                 yield str(error)
                 continue
@@ -206,7 +208,7 @@ class _EpisodeCheck:
 
     def _decisions(self) -> Iterator[tuple[AnyRow, list[AnyRow]]]:
         """Each decision with its payload and its reward components, in order."""
-        names = ("id", "idx", "step_start", "step_end", "env_reward", "reward", "actions", "unlocked")
+        names = ("id", "idx", "step_start", "step_end", "env_reward", "reward", "actions", "unlocked", "numbers")
         query: AnySelect = (
             select(*(decisions.c[name] for name in names), decision_payloads.c.blob)
             .outerjoin(decision_payloads, decision_payloads.c.decision_id == decisions.c.id)

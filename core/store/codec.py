@@ -1,9 +1,9 @@
 """Decisions and world states as compact, versioned JSON.
 
-What other tables hold is not repeated: reward components, scenes and `store_ms` come from there. Facts are lists of
-values: an episode's `Layout` names each of them once. A decision carries the facts before its first step whole, and of
-each step only the values that changed. Parts of a model request that come again in every call (messages, tools) are
-stored once an episode and referred to by number.
+What other tables hold is not repeated: reward components, scenes, `store_ms` and the agent's own numbers. Facts are
+lists of values: an episode's `Layout` names each of them once. A decision carries the facts before its first step
+whole, and of each step only the values that changed. Parts of a model request that come again in every call (messages,
+tools) are stored once an episode and referred to by number.
 """
 
 from __future__ import annotations
@@ -240,6 +240,9 @@ def build_decision(
     components: tuple[RewardComponent, ...],
     store_ms: float | None,
     request_parts: Mapping[int, Any],
+    value: float | None = None,
+    logprob: float | None = None,
+    numbers: Mapping[str, float] | None = None,
 ) -> Decision:
     """The decision that was recorded, from its payload and what the other tables hold of it.
 
@@ -287,6 +290,9 @@ def build_decision(
         model_call=whole_call(payload, request_parts),
         error=payload.error,
         warning=payload.warning,
+        value=value,
+        logprob=logprob,
+        numbers=dict(numbers or {}),
     )
 
 

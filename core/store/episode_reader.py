@@ -31,6 +31,11 @@ from core.types import Decision, RewardComponent, Scene, StateRecord
 Components = dict[int, list[RewardComponent]]
 
 
+def numbers_of(row: AnyRow, what: str) -> dict[str, float]:
+    """The agent's own numbers in a row of `decisions`. Raises StoreCorrupt."""
+    return {} if row.numbers is None else from_json(row.numbers, dict[str, float], what)
+
+
 class EpisodeReader:
     """Reads one episode within a transaction. Its methods raise StoreCorrupt and StoreTooNew, naming the episode."""
 
@@ -166,6 +171,9 @@ class EpisodeReader:
             components=tuple(components),
             store_ms=row.store_ms,
             request_parts=parts,
+            value=row.value,
+            logprob=row.logprob,
+            numbers=numbers_of(row, f"Decision {row.idx} of {self.name}"),
         )
 
     def _components(self, condition: ColumnElement[bool]) -> Components:

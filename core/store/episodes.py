@@ -13,7 +13,7 @@ from core.scenes import unpack_scenes
 from core.store.blobs import from_json, typed
 from core.store.codec import whole_call
 from core.store.database import Database
-from core.store.episode_reader import EpisodeReader
+from core.store.episode_reader import EpisodeReader, numbers_of
 from core.store.records import (
     MAX_COUNTED,
     Cursor,
@@ -196,6 +196,7 @@ class Episodes:
                         "index": row.idx,
                         "unlocked": row.unlocked.split() if row.unlocked else (),
                         "actions": row.actions.split(),
+                        "numbers": numbers_of(row, f"Decision {row.idx} of episode {episode_id}"),
                     },
                     DecisionSummary,
                     f"Decision {row.idx} of episode {episode_id}",

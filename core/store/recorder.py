@@ -270,4 +270,7 @@ def _decision_row(decision: Decision, step_start: int) -> dict[str, Any]:
         "cost_usd": sum_known(call.cost_usd for call in calls),
         "waited_ms": sum(each.waited_ms for each in calls) if calls else None,
         "parse_ms": sum_known(call.parse_ms for call in calls),
+        "value": decision.value,
+        "logprob": decision.logprob,
+        "numbers": to_json(decision.numbers) if decision.numbers else None,
     }

@@ -7,10 +7,26 @@ from datetime import datetime
 from typing import Any, Final
 
 from core.store.rows import Listing
-from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, ModelCall, RewardConfig, StopReason, ToolCall
+from core.types import (
+    EpisodeError,
+    EpisodeSpec,
+    EpisodeStatus,
+    ModelCall,
+    RewardConfig,
+    RunSource,
+    StopReason,
+    ToolCall,
+)
 
 MAX_COUNTED: Final = 10_001
 """Totals look at the newest matching episodes up to this many; show it as "more than 10,000"."""
+
+_WORST_FIRST: Final = (
+    EpisodeStatus.QUEUED,
+    EpisodeStatus.FAILED,
+    EpisodeStatus.INTERRUPTED,
+    EpisodeStatus.ABORTED,
+)
 
 Cursor = tuple[datetime, int]
 """Where a page of episodes ends: `created_at` and key of its last row."""
@@ -114,7 +130,8 @@ class DecisionSummary:
 
     `store_ms` is None until the next transaction of its episode has written it. model_calls: how often a model was
     asked for it, None where none was. waited_ms, parse_ms: parts of `inference_ms`, as `ModelCall` has them for each
-    call; None where no model was asked or where they were not recorded.
+    call; None where no model was asked or where they were not recorded. value, logprob, numbers: as `Decision` has
+    them.
     """
 
     index: int
@@ -133,6 +150,9 @@ class DecisionSummary:
     model_calls: int | None = None
     waited_ms: float | None = None
     parse_ms: float | None = None
+    value: float | None = None
+    logprob: float | None = None
+    numbers: dict[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +193,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run. counts: how many of its episodes have which status; statuses that no episode has are absent."""
+    """One run; see `core.types.Run` for its fields.
+
+    counts: how many of its episodes have which status; statuses that no episode has are absent. started_at: of its
+    first episode. last_end: of the newest episode that is over.
+    """
 
     id: str
     name: str
@@ -183,6 +207,25 @@ class RunSummary:
     counts: dict[EpisodeStatus, int] = field(default_factory=dict[EpisodeStatus, int])
     training_session_id: str | None = None
     trace_correlation_id: str | None = None
+    source: RunSource = RunSource.LAUNCH
+    mode: str | None = None
+    session_url: str | None = None
+    batch_id: str | None = None
+    started_at: datetime | None = None
+    last_end: datetime | None = None
+
+    @property
+    def status(self) -> EpisodeStatus:
+        """Running until the last episode is over, then the worst status of an episode."""
+        is_open = any(not status.is_over for status in self.counts)
+        if is_open and set(self.counts) != {EpisodeStatus.QUEUED}:
+            return EpisodeStatus.RUNNING
+        return next((status for status in _WORST_FIRST if status in self.counts), EpisodeStatus.COMPLETED)
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When its last episode ended; None before."""
+        return self.last_end if self.status.is_over else None
 
     @property
     def correlation_id(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -38,6 +39,10 @@ class Runs:
                     "config": to_json(run.config),
                     "training_session_id": run.training_session_id,
                     "trace_correlation_id": run.trace_correlation_id,
+                    "source": run.source.value,
+                    "mode": run.mode,
+                    "session_url": run.session_url,
+                    "batch_id": run.batch_id,
                 }
                 key = connection.execute(insert(runs).returning(runs.c.id), row).scalar_one()
                 save_reward_configs(connection, (episode.spec.reward for episode in run.episodes))
@@ -62,14 +67,14 @@ class Runs:
         """The newest runs, newest first."""
         with self._database.reading() as connection:
             keys = select(runs.c.id).order_by(*_NEWEST_FIRST).limit(limit)
-            rows, counts = _rows(connection, runs.c.id.in_(keys))
-        return listing(rows, "Run", lambda row, name: _summary(row, counts[row.id], name))
+            rows, groups = _rows(connection, runs.c.id.in_(keys))
+        return listing(rows, "Run", lambda row, name: _summary(row, groups[row.id], name))
 
     def get(self, run_id: str) -> RunSummary:
         """One run. Raises UnknownEpisode, StoreCorrupt."""
         with self._database.reading() as connection:
-            (row,), counts = _rows(connection, runs.c.id == run_key(connection, run_id))
-            return _summary(row, counts[row.id], f"Run {run_id}")
+            (row,), groups = _rows(connection, runs.c.id == run_key(connection, run_id))
+            return _summary(row, groups[row.id], f"Run {run_id}")
 
     def episodes(self, run_id: str) -> Listing[EpisodeSummary]:
         """All episodes of a run, in launch order. Raises UnknownEpisode."""
@@ -84,26 +89,43 @@ class Runs:
         return spent_of(*sums)
 
 
-def _rows(connection: Connection, wanted: ColumnElement[bool]) -> tuple[list[AnyRow], defaultdict[int, dict[str, int]]]:
-    """Runs, newest first, and by their keys how many episodes have which status."""
+class _Group(NamedTuple):
+    """The episodes of one run that have the same status."""
+
+    status: str
+    episodes: int
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+def _rows(connection: Connection, wanted: ColumnElement[bool]) -> tuple[list[AnyRow], defaultdict[int, list[_Group]]]:
+    """Runs, newest first, and by their keys how many episodes have which status, first start and last end."""
     rows = list(connection.execute(select(runs).where(wanted).order_by(*_NEWEST_FIRST)))
     counted = connection.execute(
-        select(episodes.c.run_id, episodes.c.status, func.count())
+        select(
+            episodes.c.run_id,
+            episodes.c.status,
+            func.count().label("episodes"),
+            func.min(episodes.c.started_at).label("started_at"),
+            func.max(episodes.c.ended_at).label("ended_at"),
+        )
         .where(episodes.c.run_id.in_([row.id for row in rows]))
         .group_by(episodes.c.run_id, episodes.c.status)
     )
-    counts = defaultdict[int, dict[str, int]](dict)
-    for key, status, count in counted:
-        counts[key][status] = count
-    return rows, counts
+    groups = defaultdict[int, list[_Group]](list)
+    for group in counted:
+        groups[group.run_id].append(_Group(group.status, group.episodes, group.started_at, group.ended_at))
+    return rows, groups
 
 
-def _summary(row: AnyRow, counts: dict[str, int], name: str) -> RunSummary:
+def _summary(row: AnyRow, groups: Sequence[_Group], name: str) -> RunSummary:
     fields = {
         **columns_of(row),
         "id": row.uuid,
         "config": from_json(row.config, dict[str, Any], f"The configuration of {name}"),
-        "n_episodes": sum(counts.values()),
-        "counts": counts,
+        "n_episodes": sum(group.episodes for group in groups),
+        "counts": {group.status: group.episodes for group in groups},
+        "started_at": min((group.started_at for group in groups if group.started_at), default=None),
+        "last_end": max((group.ended_at for group in groups if group.ended_at), default=None),
     }
     return typed(fields, RunSummary, name)

@@ -108,7 +108,12 @@ runs = Table(
     Column("config", LargeBinary, nullable=False),
     Column("training_session_id", PlainText),
     Column("trace_correlation_id", PlainText),
+    Column("source", PlainText, nullable=False, server_default=""),
+    Column("mode", PlainText),
+    Column("session_url", PlainText),
+    Column("batch_id", PlainText),
     Index(None, "created_at", "id"),
+    Index(None, "batch_id"),
 )
 
 reward_configs = Table(
@@ -189,6 +194,9 @@ decisions = Table(
     Column("cost_usd", Float(53)),
     Column("waited_ms", Float(53)),
     Column("parse_ms", Float(53)),
+    Column("value", Float(53)),
+    Column("logprob", Float(53)),
+    Column("numbers", LargeBinary),
     UniqueConstraint("episode_id", "idx"),
 )
 

@@ -140,6 +140,26 @@ def test_a_run_counts_its_episodes_by_status(store: TraceStore):
     assert [episode.id for episode in store.runs.episodes("run-1").rows] == ["a-episode", "b-episode", "c-episode"]
     with pytest.raises(UnknownEpisode, match="No run 'run-3' is stored"):
         store.runs.get("run-3")
+
+
+def test_a_run_has_what_it_was_asked_for_by(store: TraceStore):
+    run = make_run("run-1", ["one"])
+    store.runs.create(run)
+    summary = store.runs.get("run-1")
+    for name in ("source", "mode", "session_url", "batch_id"):
+        assert getattr(summary, name) == getattr(run, name)
+
+
+def test_a_run_starts_with_its_first_episode_and_finishes_with_its_last(store: TraceStore):
+    store.runs.create(make_run("run-1", ["one", "two"]))
+    waiting = store.runs.get("run-1")
+    assert (waiting.status, waiting.started_at, waiting.finished_at) == (EpisodeStatus.QUEUED, None, None)
+    record_episode(store, "one", stop_reason=StopReason.POLICY_ERROR)
+    playing = store.runs.get("run-1")
+    assert (playing.status, playing.started_at, playing.finished_at) == (EpisodeStatus.RUNNING, START, None)
+    record_episode(store, "two")
+    finished = store.runs.get("run-1")
+    assert (finished.status, finished.finished_at) == (EpisodeStatus.FAILED, START + timedelta(seconds=9))
     with pytest.raises(UnknownEpisode):
         store.runs.episodes("run-3")
 

@@ -117,6 +117,20 @@ def test_decision_summaries_agree_with_the_decisions(store: TraceStore):
     assert step == loaded.length
 
 
+def test_an_agents_own_numbers_are_kept(store: TraceStore):
+    recorder = start_recording(store)
+    _, (first, second) = make_decisions(2)
+    first = replace(first, value=0.0, logprob=-1.5, numbers={"entropy": 0.25, "p(noop)": 1e-9})
+    for decision in (first, second):
+        recorder.record(decision)
+    assert store.episodes.decision("episode-1", 0).numbers == first.numbers
+    for read in (store.episodes.decisions("episode-1"), store.episodes.load("episode-1").decisions):
+        assert [(each.value, each.logprob, each.numbers) for each in read] == [
+            (0.0, -1.5, first.numbers),
+            (None, None, {}),
+        ]
+
+
 def test_decision_summaries_have_waiting_and_parsing_times(store: TraceStore):
     recorder = start_recording(store)
     _, decisions = make_decisions(3)

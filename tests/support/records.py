@@ -29,6 +29,7 @@ from core.types import (
     RewardComponent,
     RewardConfig,
     Run,
+    RunSource,
     Scene,
     SeedDescription,
     Sprite,
@@ -86,6 +87,10 @@ def make_run(run_id: str, episode_ids: list[str], *, minutes: int = 0, **spec: A
         tuple(episodes),
         name=f"Run {run_id}",
         config={"seeds": [*range(len(episodes))], "nested": [1, None]},
+        source=RunSource.SERVICE,
+        mode="rl",
+        session_url="https://trainer.example",
+        batch_id="batch-1",
     )
 
 
