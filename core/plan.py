@@ -293,7 +293,7 @@ def _op(item: object, index: int) -> Op:
     name = item
     if isinstance(item, Mapping):
         fields = cast(Mapping[object, object], item)
-        name = fields.get("type", fields.get("op"))
+        name = fields.get("type") or fields.get("op")
     op = _OP_NAMES.get(name.strip().casefold()) if isinstance(name, str) else None
     if op is None:
         hint = did_you_mean(name, _OP_NAMES) if isinstance(name, str) else ""

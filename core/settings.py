@@ -89,7 +89,12 @@ def key_hosts() -> dict[str, tuple[str, ...]]:
     `CRAFTSCOPE_KEYS` (`OPENAI_API_KEY=api.openai.com, LAB_KEY=models.lab.example:8000`) adds variables and replaces
     the hosts of built-in ones; a name may occur several times. Raises InvalidConfig.
     """
-    return {**PROVIDER_KEYS, **_key_pairs(os.environ.get(_KEY_PAIRS, ""))}
+    return {**PROVIDER_KEYS, **written_key_hosts()}
+
+
+def written_key_hosts() -> dict[str, tuple[str, ...]]:
+    """The pairs of `CRAFTSCOPE_KEYS` alone. Raises InvalidConfig."""
+    return _key_pairs(os.environ.get(_KEY_PAIRS, ""))
 
 
 def add_key_hosts(table: Mapping[str, str | Sequence[str]]) -> None:

@@ -32,6 +32,7 @@ ALLOWED = {
     "dataset": {"env", "store"},
     "store": {"env.rules", "facts", "scenes", "settings"},
     "export": {"env.rules", "policies", "rewards", "settings", "store"},
+    "requests": {"env.rules", "export", "plan", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots"},
     "worker": {"policies", "rollout", "store", "settings", "slots", "jobs"},

@@ -22,7 +22,7 @@ _TABLES: Final = ("weights", "k_limits", "inventory_weights", "achievement_count
 _BODY: Final = "step_rewards"
 _ENVELOPE: Final = ("format", "version", "config_hash", _BODY)
 # In the order in which trainers write them; the tables follow.
-_KEYS: Final = (
+KEYS: Final = (
     *("enabled", "mode", "strategy", "indicator_lambda", "step_beta", "weights", "k_limits"),
     *("inventory_weights", "achievement_count_weights"),
     *("default_inventory_weight", "default_achievement_count_weight", "params"),
@@ -42,7 +42,7 @@ def to_document(config: RewardConfig) -> str:
         "format": FORMAT,
         "version": VERSION,
         "config_hash": config.config_hash,
-        _BODY: {key: values[key] for key in _KEYS},
+        _BODY: {key: values[key] for key in KEYS},
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -53,7 +53,7 @@ def to_changes(config: RewardConfig) -> str:
     A table that differs is written as a whole. Raises InvalidReward.
     """
     values, defaults = asdict(checked_reward(config)), asdict(RewardConfig())
-    changed = {key: values[key] for key in _KEYS if key == "strategy" or values[key] != defaults[key]}
+    changed = {key: values[key] for key in KEYS if key == "strategy" or values[key] != defaults[key]}
     return json.dumps(changed, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -78,7 +78,7 @@ def from_document(
             )
         where = f'"{_BODY}"'
         document = _object(document[_BODY], where)
-    _refuse_unknown(document, _KEYS, where)
+    _refuse_unknown(document, KEYS, where)
     given: dict[str, Any] = {key: value for key, value in document.items() if value is not None or key not in _TABLES}
     return checked_reward(RewardConfig(**given), achievements=achievements, items=items)
 

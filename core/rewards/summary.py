@@ -37,9 +37,10 @@ class RewardSummary:
 
 @dataclass(frozen=True, slots=True)
 class RolloutMetrics:
-    """Metrics over the episodes of one rollout. Returns are the environment's.
+    """Metrics over the episodes of one rollout, as trainers expect them: a step is a decision.
 
-    mean_return: None without an episode. outcome_score, events_score: from rubrics; None until judged.
+    episode_returns: the environment's. mean_return: None without an episode. outcome_score, events_score: from
+    rubrics; None until judged.
     """
 
     episode_returns: tuple[float, ...]
@@ -75,6 +76,6 @@ def rollout_metrics(episodes: Sequence[Episode]) -> RolloutMetrics:
     return RolloutMetrics(
         episode_returns=returns,
         mean_return=fmean(returns) if returns else None,
-        num_steps=sum(episode.length for episode in episodes),
+        num_steps=sum(len(episode.decisions) for episode in episodes),
         num_episodes=len(episodes),
     )

@@ -44,5 +44,5 @@ def test_metrics_of_a_rollout(episode: Episode):
     metrics = rollout_metrics([episode, episode])
     assert metrics.episode_returns == (episode.env_return,) * 2
     assert metrics.mean_return == pytest.approx(episode.env_return)
-    assert metrics.num_steps == 2 * episode.length
+    assert metrics.num_steps == 2 * len(episode.decisions)
     assert rollout_metrics([]).mean_return is None

@@ -1,6 +1,7 @@
 """The policy that asks a language model: any server that speaks OpenAI's chat completions."""
 
 from core.policies.llm.connection_test import ConnectionTest, run_connection_test
+from core.policies.llm.endpoint import endpoint_of, keys_for
 from core.policies.llm.estimate import CostEstimate, estimate
 from core.policies.llm.fields import refused_fields
 from core.policies.llm.params import LlmParams
@@ -12,7 +13,9 @@ __all__ = [
     "LlmPolicy",
     "ConnectionTest",
     "check_llm",
+    "endpoint_of",
     "estimate",
+    "keys_for",
     "make_llm",
     "refused_fields",
     "run_connection_test",

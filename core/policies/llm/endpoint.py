@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
@@ -91,16 +91,17 @@ def endpoint_of(url: str, key: str = NO_KEY, allowed_hosts: Iterable[str] = ()) 
     )
 
 
-def keys_for(url: str) -> dict[str, bool]:
+def keys_for(url: str, pairs: Mapping[str, Sequence[str]] | None = None) -> dict[str, bool]:
     """The names of the keys that may be sent to this server, each with whether it is set; empty for an invalid URL.
 
-    Raises InvalidConfig if `CRAFTSCOPE_KEYS` is invalid.
+    pairs: key -> hosts; all pairs by default. Raises InvalidConfig if `CRAFTSCOPE_KEYS` is invalid.
     """
     try:
         server = endpoint_of(url).server
     except InvalidConfig:
         return {}
-    return {name: bool(read_key(name)) for name, hosts in key_hosts().items() if server in _servers(name, hosts)}
+    pairs = key_hosts() if pairs is None else pairs
+    return {name: bool(read_key(name)) for name, hosts in pairs.items() if server in _servers(name, hosts)}
 
 
 def check_key(name: str, endpoint: Endpoint) -> None:
