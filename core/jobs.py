@@ -13,10 +13,13 @@ machine), or when its heartbeat is older than 15 s (anywhere). Open dashboards a
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from core.errors import JobError, UnknownEpisode
@@ -28,6 +31,7 @@ from core.slots import (
     free_slots,
     is_paused,
     known_slot_paths,
+    process_of,
     read_record,
     slot_paths,
     worker_name,
@@ -36,6 +40,9 @@ from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus, Run
 
 STALE_S = 15.0
+SWEEP_S = 2.0
+FIRST_POLL_S = 0.01  # of `wait_until_over`; most rollouts of a trainer are short
+LONGEST_POLL_S = 0.25
 LOG_BYTES = 1_000_000  # a longer log is renamed when the next worker of its slot starts
 
 _log = logging.getLogger(__name__)
@@ -69,6 +76,32 @@ def sweep(store: TraceStore, settings: Settings | None = None) -> tuple[str, ...
 def ensure_workers(store: TraceStore, settings: Settings) -> int:
     """Start a worker for each queued episode while slots are free. Returns how many were started. Raises JobError."""
     return _fill_slots(store, settings)[0]
+
+
+def wait_until_over(store: TraceStore, settings: Settings, run_id: str) -> None:
+    """Wait until all episodes of a run are over, and start workers for those whose worker died.
+
+    Raises StoreError, and JobError if no worker can be started.
+    """
+    pause_s, swept_s = FIRST_POLL_S, time.monotonic()
+    while not store.runs.get(run_id).status.is_over:
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, LONGEST_POLL_S)
+        if time.monotonic() - swept_s >= SWEEP_S:
+            sweep(store, settings)
+            swept_s = time.monotonic()
+
+
+def end_for_shutdown(store: TraceStore, settings: Settings, run_id: str) -> None:
+    """Interrupt what is left of a run: queued episodes at once, running ones of this machine after their decision."""
+    store.queue.interrupt_queued(run_id, "The service was shut down before this episode started.")
+    running = {episode.id for episode in store.runs.episodes(run_id).rows if not episode.status.is_over}
+    for path in known_slot_paths(settings):
+        record = read_record(path)
+        process_id = process_of(record.worker)
+        if record.episode_id in running and process_id is not None:
+            with suppress(ProcessLookupError):
+                os.kill(process_id, signal.SIGTERM)
 
 
 def _fill_slots(store: TraceStore, settings: Settings) -> tuple[int, list[str]]:

@@ -73,6 +73,76 @@ def load_settings() -> Settings:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """Settings of `python -m core.service`.
+
+    keys: any of them is accepted. hosts: names under which it may be called, besides loopback's. origins: web pages
+    that may call it. max_rollouts: at once, those that wait for a worker included. max_handles: live environments,
+    snapshots and policies, each. openenv_token: part of OpenEnv's path where the service does not listen on loopback.
+    openai_url, groq_url: where the proxies send requests to.
+    default_seed, max_seed, area (cells), length (steps): the dataset's.
+    """
+
+    keys: tuple[str, ...] = field(default=(), repr=False)
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    max_rollouts: int = 32
+    max_handles: int = 256
+    openenv_token: str = field(default="", repr=False)
+    openai_url: str = "https://api.openai.com/v1"
+    groq_url: str = "https://api.groq.com/openai/v1"
+    default_seed: int = 42
+    max_seed: int = 2**31 - 1
+    area: tuple[int, int] = (64, 64)
+    length: int = 10_000
+
+
+def load_service_settings() -> ServiceSettings:
+    """Read `CRAFTSCOPE_SERVICE_*`, and `CRAFTER_*` for the dataset. Raises InvalidConfig."""
+    defaults = ServiceSettings()
+    max_seed = _whole_number("CRAFTER_MAX_SEED", defaults.max_seed, 0, 2**31 - 1)
+    return ServiceSettings(
+        keys=_listed("CRAFTSCOPE_SERVICE_KEY"),
+        hosts=_listed("CRAFTSCOPE_SERVICE_HOSTS"),
+        origins=_listed("CRAFTSCOPE_SERVICE_ORIGINS"),
+        max_rollouts=_whole_number("CRAFTSCOPE_SERVICE_MAX_ROLLOUTS", defaults.max_rollouts, 1, 10_000),
+        max_handles=_whole_number("CRAFTSCOPE_SERVICE_MAX_HANDLES", defaults.max_handles, 1, 100_000),
+        openenv_token=os.environ.get("CRAFTSCOPE_SERVICE_OPENENV_TOKEN", "").strip(),
+        openai_url=os.environ.get("CRAFTSCOPE_SERVICE_OPENAI_URL") or defaults.openai_url,
+        groq_url=os.environ.get("CRAFTSCOPE_SERVICE_GROQ_URL") or defaults.groq_url,
+        default_seed=_whole_number("CRAFTER_DEFAULT_SEED", min(defaults.default_seed, max_seed), 0, max_seed),
+        max_seed=max_seed,
+        area=_area("CRAFTER_AREA", defaults.area),
+        length=_whole_number("CRAFTER_EPISODE_LENGTH", defaults.length, 1, 1_000_000_000),
+    )
+
+
+def _listed(name: str) -> tuple[str, ...]:
+    """The values of a comma-separated variable."""
+    return tuple(filter(None, (part.strip() for part in os.environ.get(name, "").split(","))))
+
+
+def _whole_number(name: str, default: int, low: int, high: int) -> int:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    number = int(text) if re.fullmatch(r"[0-9]{1,18}", text) else -1
+    if not low <= number <= high:
+        raise InvalidConfig(f"{name} is {text!r}. Set a whole number from {low:,} to {high:,}, or unset it.")
+    return number
+
+
+def _area(name: str, default: tuple[int, int]) -> tuple[int, int]:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    found = re.fullmatch(r"([0-9]{1,6})\s*[x,]\s*([0-9]{1,6})", text)
+    if found is None:
+        raise InvalidConfig(f"{name} is {text!r}. Set width and height in cells, such as 64,64, or unset it.")
+    return int(found[1]), int(found[2])
+
+
 def worker_environment(settings: Settings) -> dict[str, str]:
     """The environment variables of a worker process: this process's, and the settings."""
     environment = dict(os.environ)
@@ -118,7 +188,7 @@ def read_key(name: str) -> str:
 
 def model_hosts() -> tuple[str, ...]:
     """The hosts that models may run on, from `CRAFTSCOPE_MODEL_HOSTS` (comma-separated); empty: any host."""
-    return tuple(filter(None, (name.strip() for name in os.environ.get("CRAFTSCOPE_MODEL_HOSTS", "").split(","))))
+    return _listed("CRAFTSCOPE_MODEL_HOSTS")
 
 
 def _key_pairs(text: str) -> dict[str, tuple[str, ...]]:

@@ -147,6 +147,14 @@ def worker_name(process_id: int) -> str:
     return f"process {process_id} on {platform.node() or 'this machine'}"
 
 
+def process_of(worker: str) -> int | None:
+    """The process id in a worker's name; None for a worker of another machine."""
+    words = worker.split()
+    if len(words) < 2 or not words[1].isdecimal() or worker != worker_name(int(words[1])):
+        return None
+    return int(words[1])
+
+
 def _parse(blob: bytes) -> SlotRecord:
     try:
         return msgspec.json.decode(blob, type=SlotRecord)

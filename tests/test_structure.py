@@ -35,6 +35,19 @@ ALLOWED = {
     "requests": {"env.rules", "export", "plan", "policies", "rewards", "settings", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots"},
+    "integrations": {"env", "policies", "rewards"},
+    "service": {
+        "dataset",
+        "env",
+        "integrations",
+        "jobs",
+        "policies",
+        "requests",
+        "rewards",
+        "rubrics",
+        "settings",
+        "store",
+    },
     "worker": {"policies", "rollout", "store", "settings", "slots", "jobs"},
 }
 OPEN = {"types", "errors", "text", "data", "params"}

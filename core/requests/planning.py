@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import InvalidConfig, InvalidInput, did_you_mean
 from core.plan import LaunchPlan, cut_ops, limits_from_ops, make_run, parse_ops, seed_from_run_id
-from core.policies import POLICIES
+from core.policies import POLICIES, checked_policy
 from core.policies.llm import endpoint_of, keys_for
 from core.requests.request import BranchOptions, PolicyOptions, ReadRequest, RolloutRequest
 from core.rewards import from_document
@@ -26,7 +26,6 @@ MODEL_POLICY: Final = "crafter-react"
 
 _ENVIRONMENTS: Final = ("crafter", "crafterclassic", "crafter-classic")
 _POLICY_NAMES: Final = {MODEL_POLICY: "llm", "crafter_react": "llm"} | {name: name for name in POLICIES}
-_MATH: Final = "math"
 # What old clients that name a math task expect.
 _MATH_DECISIONS: Final = 200
 _MATH_CALLS: Final = 10
@@ -61,11 +60,13 @@ def plan_request(read: ReadRequest, env: EnvConfig | None = None) -> PlannedRoll
     maths = _math_names(request)
     if maths:
         warnings.append(
-            f"{' and '.join(maths)} begins with “{_MATH}”: played as Crafter with difficulty normal, step rewards on, "
+            f"{' and '.join(maths)} begins with “math”: played as Crafter with difficulty normal, step rewards on, "
             f"and by default {_MATH_DECISIONS} decisions, {_MATH_CALLS} calls, {_MATH_TOKENS:,} tokens an answer and "
             f"{len(_MATH_OPS)} ops."
         )
-    policy_name = _policy_name(request, bool(maths))
+    _check_environment(request.env.env_name)
+    given_name = request.policy.policy_name
+    policy_name = policy_by_name(MODEL_POLICY if given_name and _is_math(given_name) else given_name)
     if request.on_done is None:
         warnings.append("on_done is missing: the rollout ends with its world (older versions went on in the next one).")
     difficulty = "normal" if maths else request.env.config.difficulty
@@ -74,7 +75,9 @@ def plan_request(read: ReadRequest, env: EnvConfig | None = None) -> PlannedRoll
             f"env.config.difficulty {quoted(difficulty)} is stored and changes nothing: there is one world."
         )
     correlation_id, url = _correlated(request)
-    policy = PolicySpec(policy_name, _model_params(request.policy.config, url, maths) if policy_name == "llm" else {})
+    policy = policy_spec(
+        policy_name, request.policy.config, url, default_tokens=_MATH_TOKENS if maths else _DEFAULT_TOKENS
+    )
     reward = _reward(request, bool(maths), warnings)
     with _at("run_id"):  # checked here, also where it gives no seed
         derived_seed = seed_from_run_id(request.run_id)
@@ -115,25 +118,31 @@ def _check_branch(branch: BranchOptions | None) -> None:
             )
 
 
+def _is_math(name: str) -> bool:
+    return name.strip().casefold().startswith("math")
+
+
 def _math_names(request: RolloutRequest) -> list[str]:
     """The fields that name a math task."""
     names = {"env.env_name": request.env.env_name, "policy.policy_name": request.policy.policy_name}
-    return [field for field, name in names.items() if name and name.strip().casefold().startswith(_MATH)]
+    return [field for field, name in names.items() if name and _is_math(name)]
 
 
-def _policy_name(request: RolloutRequest, maths: bool) -> str:
-    """The registered name of the policy. Also checks the environment's name."""
-    env_name = (request.env.env_name or "crafter").strip().casefold()
-    if env_name not in _ENVIRONMENTS and not env_name.startswith(_MATH):
-        raise InvalidInput(f"env.env_name: is {quoted(request.env.env_name)}; the environment here is crafter.")
-    given = (request.policy.policy_name or MODEL_POLICY).strip().casefold()
-    if maths and given.startswith(_MATH):
-        given = MODEL_POLICY
-    name = _POLICY_NAMES.get(given)
+def _check_environment(name: str | None) -> None:
+    if name and not _is_math(name) and name.strip().casefold() not in _ENVIRONMENTS:
+        raise InvalidInput(f"env.env_name: is {quoted(name)}; the environment here is crafter.")
+
+
+def policy_by_name(given: str | None) -> str:
+    """The registered name of a policy that a trainer names; a language model where it names none.
+
+    Raises InvalidInput.
+    """
+    name = _POLICY_NAMES.get((given or MODEL_POLICY).strip().casefold())
     if name is None:
-        hint = did_you_mean(given, _POLICY_NAMES) or "."
+        hint = did_you_mean(given or "", _POLICY_NAMES) or "."
         known = ", ".join(name for name in _POLICY_NAMES if name != "llm")
-        raise InvalidInput(f"policy.policy_name: is {quoted(request.policy.policy_name)}{hint} Give one of: {known}.")
+        raise InvalidInput(f"policy.policy_name: is {quoted(given)}{hint} Give one of: {known}.")
     return name
 
 
@@ -163,8 +172,10 @@ def _query(url: str) -> list[tuple[str, str]]:
         return []
 
 
-def _model_params(config: PolicyOptions, url: str, maths: list[str]) -> dict[str, Any]:
-    """The parameters of the language-model policy."""
+def policy_spec(name: str, config: PolicyOptions, url: str, *, default_tokens: int = _DEFAULT_TOKENS) -> PolicySpec:
+    """A policy by its registered name. url: the inference URL of a language model. Raises InvalidInput."""
+    if name != "llm":
+        return PolicySpec(name)
     if not url:
         raise InvalidInput("policy.config.inference_url: is missing; give the URL of the model's server.")
     if not config.model:
@@ -172,19 +183,20 @@ def _model_params(config: PolicyOptions, url: str, maths: list[str]) -> dict[str
     with _at("policy.config.inference_url"):
         endpoint_of(url, allowed_hosts=model_hosts())
         # Only keys that were paired on purpose: whoever may ask for rollouts must not spend every key of this machine.
-        names = [name for name in keys_for(url, written_key_hosts()) if read_key(name)]
-    tokens = config.max_completion_tokens or config.max_tokens or (_MATH_TOKENS if maths else _DEFAULT_TOKENS)
-    return {
+        names = [key for key in keys_for(url, written_key_hosts()) if read_key(key)]
+    params = {
         "base_url": url,
         "model": config.model,
         "key_name": names[0] if names else "",
         "temperature": config.temperature,
         "top_p": config.top_p,
-        "max_tokens": tokens,
+        "max_tokens": config.max_completion_tokens or config.max_tokens or default_tokens,
         "history": config.history,
         "observe": "both" if config.use_vision else "text",
         "system_prompt": config.system_prompt or "",
     }
+    with _at("policy.config"):
+        return checked_policy(PolicySpec(name, params))
 
 
 def _reward(request: RolloutRequest, maths: bool, warnings: list[str]) -> RewardConfig:
@@ -192,11 +204,12 @@ def _reward(request: RolloutRequest, maths: bool, warnings: list[str]) -> Reward
     places = (("policy.config", request.policy.config.step_rewards), ("env.config", request.env.config.step_rewards))
     for place, given in places:
         if given is not None:
-            return _read_reward(f"{place}.step_rewards", given, warnings)
+            return read_reward(f"{place}.step_rewards", given, warnings)
     return RewardConfig() if maths else RewardConfig(enabled=False)
 
 
-def _read_reward(path: str, given: Mapping[str, Any], warnings: list[str]) -> RewardConfig:
+def read_reward(path: str, given: Mapping[str, Any], warnings: list[str]) -> RewardConfig:
+    """The reward configuration in a request. path: of its field. Adds to the warnings. Raises InvalidInput."""
     fields = {name: value for name, value in given.items() if name in KEYS}
     if unknown := [f"{path}.{cut(visible(name), 100)}" for name in given if name not in KEYS]:
         warnings.append(f"Unknown fields ({', '.join(unknown[:10])}): stored with the run, without effect.")

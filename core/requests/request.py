@@ -140,19 +140,24 @@ def read_request(body: bytes) -> ReadRequest:
 
     Raises InvalidInput, which begins with the path of what is wrong, such as `policy.config.max_tokens: ...`.
     """
+    return request_from(checked_json(body))
+
+
+def checked_json(body: bytes) -> Any:
+    """A JSON text as data. Raises InvalidInput for another text, one that is too long or nested too deep, and NaN."""
     if len(body) > MAX_BYTES:
         raise InvalidInput(f"The request has {len(body):,} bytes; at most {MAX_BYTES:,} are read.")
     try:
         given = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"The request is not JSON: {error}.") from error
-    return request_from(given)
+    if _is_deep(given):
+        raise InvalidInput(f"The request is nested more than {_MAX_DEPTH} levels deep.")
+    return given
 
 
 def request_from(given: object) -> ReadRequest:
     """The request in decoded JSON; see `read_request`. Raises InvalidInput."""
-    if _depth(given) > _MAX_DEPTH:
-        raise InvalidInput(f"The request is nested more than {_MAX_DEPTH} levels deep.")
     try:
         request = msgspec.convert(given, RolloutRequest)
     except msgspec.ValidationError as error:
@@ -167,21 +172,20 @@ def request_from(given: object) -> ReadRequest:
     return ReadRequest(request, kept, tuple(warnings))
 
 
-def _depth(value: object) -> int:
-    """How deep lists and objects are nested."""
-    deepest, level = 0, [value]
-    while level:
-        deepest += 1
+def _is_deep(value: object) -> bool:
+    """Whether lists and objects are nested more than `_MAX_DEPTH` levels deep."""
+    level = [value]
+    for _ in range(_MAX_DEPTH + 1):
         children: list[object] = []
         for each in level:
             if isinstance(each, dict):
                 children += cast(dict[str, object], each).values()
             elif isinstance(each, list):
                 children += cast(list[object], each)
+        if not children:
+            return False
         level = children
-        if deepest > _MAX_DEPTH:
-            break
-    return deepest
+    return True
 
 
 def _with_path_first(message: str) -> str:

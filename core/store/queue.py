@@ -115,6 +115,13 @@ class Queue:
             here = (episodes.c.id == episode_key(connection, episode_id)) & _RUNNING
             return bool(connection.execute(update(episodes).where(here).values(**ended)).rowcount)
 
+    def interrupt_queued(self, run_id: str, detail: str) -> int:
+        """End the episodes of a run that wait for a worker as interrupted; returns how many. Raises UnknownEpisode."""
+        ended = _end(StopReason.INTERRUPTED, EpisodeError("interrupted", detail))
+        with self._database.writing() as connection:
+            here = (episodes.c.run_id == run_key(connection, run_id)) & _QUEUED
+            return connection.execute(update(episodes).where(here).values(**ended)).rowcount
+
 
 def _stale(connection: Connection, older_than_s: float) -> Sequence[AnyRow]:
     oldest = datetime.now(UTC) - timedelta(seconds=older_than_s)

@@ -37,17 +37,26 @@ def default_system_prompt(max_actions: int) -> str:
             "blocks; lava kills. Down is larger y. `do` acts on the cell in front of you: it collects, drinks, eats or "
             "hits. `noop` waits. `sleep` restores energy until it is full or something hurts you.",
             "The local view is a map, row by row from the top; none is outside the world.",
+            crafting_hints(),
+            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; while "
+            "one of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is drink, a "
+            "ripe plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot arrows. "
+            "At night it is dark and more zombies come.",
+            f"The {len(ACHIEVEMENTS)} achievements: {', '.join(ACHIEVEMENTS)}.",
+        ]
+    )
+
+
+def crafting_hints() -> str:
+    """What gives, needs and uses up what."""
+    return "\n".join(
+        [
             "Collect, with `do` on the material in front of you:",
             *_collecting(),
             "Place in front of you:",
             *(f"place_{name}: {_amounts(rule.uses)}, on {join(rule.where)}" for name, rule in PLACE.items()),
             "Make, with the stations within one cell of you, diagonals included:",
             *(f"make_{name}: {_amounts(rule.uses)}, near {join(rule.nearby)}" for name, rule in MAKE.items()),
-            f"Vitals: {join(VITALS)}, each at most {MAX_ITEM['health']}. Food, drink and energy fall with time; while "
-            "one of them is 0 you lose health, otherwise it heals. Cows are food after a few hits, water is drink, a "
-            "ripe plant is food. Zombies on grass hit you, harder while you sleep; skeletons in tunnels shoot arrows. "
-            "At night it is dark and more zombies come.",
-            f"The {len(ACHIEVEMENTS)} achievements: {', '.join(ACHIEVEMENTS)}.",
         ]
     )
 
