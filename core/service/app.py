@@ -16,13 +16,14 @@ from fastapi.responses import JSONResponse
 
 from core import __version__
 from core.errors import CraftscopeError, DuplicateId, InvalidInput, UnknownEpisode
-from core.jobs import SWEEP_S, sweep
+from core.jobs import SWEEP_S, end_for_shutdown, sweep
 from core.requests import RolloutRequest, RolloutResponse
 from core.service.handles import TooManyHandles, UnknownHandle
 from core.service.live import EpisodeOver
 from core.service.state import Service
 
 _log = logging.getLogger("core.service")
+_SHUTDOWN_POLL_S: Final = 0.2
 _REF: Final = "#/components/schemas/{name}"
 
 
@@ -44,7 +45,7 @@ def make_app(service: Service, add_routes: Callable[[FastAPI], None]) -> FastAPI
         description="Rollouts of agents in Crafter, with step rewards.",
         docs_url=None,  # its pages load scripts from another host
         redoc_url=None,
-        lifespan=_sweeping,
+        lifespan=_background,
     )
     app.state.service = service
     app.exception_handler(RequestValidationError)(_invalid)
@@ -55,23 +56,27 @@ def make_app(service: Service, add_routes: Callable[[FastAPI], None]) -> FastAPI
 
 
 @asynccontextmanager
-async def _sweeping(app: FastAPI) -> AsyncGenerator[None, None]:
-    """While the service runs, it notices dead workers and starts new ones, as an open dashboard does."""
-    service: Service = app.state.service
-
-    async def sweep_forever() -> None:
-        while True:
-            await asyncio.sleep(SWEEP_S)
-            try:
-                await asyncio.to_thread(sweep, service.store, service.settings)
-            except CraftscopeError as error:
-                _log.error("%s", error)
-
-    task = asyncio.create_task(sweep_forever())
+async def _background(app: FastAPI) -> AsyncGenerator[None, None]:
+    task = asyncio.create_task(_look_after(app.state.service))
     try:
         yield
     finally:
         task.cancel()
+
+
+async def _look_after(service: Service) -> None:
+    """Notices dead workers and starts new ones, as an open dashboard does; at a shutdown ends what is in progress."""
+    asked = set[int]()
+    while True:
+        try:
+            if not await asyncio.to_thread(service.shutting_down.wait, SWEEP_S):
+                await asyncio.to_thread(sweep, service.store, service.settings)
+                continue
+            for run_id in tuple(service.rollouts):
+                await asyncio.to_thread(end_for_shutdown, service.store, service.settings, run_id, asked)
+        except CraftscopeError as error:
+            _log.error("%s", error)
+        await asyncio.sleep(_SHUTDOWN_POLL_S)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

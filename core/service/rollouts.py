@@ -12,10 +12,10 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from core.errors import InvalidInput, RolloutError
-from core.jobs import end_for_shutdown, launch, wait_until_over
+from core.jobs import launch, wait_until_over
 from core.requests import ReadRequest, answer, plan_request, read_request, request_from
 from core.service.state import ALWAYS, Service, problems, service_of
-from core.types import EnvConfig
+from core.types import EnvConfig, Run
 
 router = APIRouter(tags=["rollouts"], responses=ALWAYS)
 
@@ -77,8 +77,7 @@ async def rollout(
     run_id = planned.run.id
     shared.rollouts.add(run_id)
     try:
-        await asyncio.to_thread(launch, shared.store, shared.settings, planned.run)
-        await _wait(shared, run_id)
+        await asyncio.get_running_loop().run_in_executor(shared.pool, _play, shared, planned.run)
     finally:
         shared.rollouts.discard(run_id)
     raises = on_error == "raise" if on_error else read.request.mode == "rl"
@@ -89,15 +88,9 @@ async def rollout(
     return Response(msgspec.json.encode(found), media_type="application/json")
 
 
-async def _wait(shared: Service, run_id: str) -> None:
-    """Until the run is over. At a shutdown, what is left of it is interrupted, which ends it too."""
-    over = asyncio.ensure_future(asyncio.to_thread(wait_until_over, shared.store, shared.settings, run_id))
-    while not over.done():
-        if shared.shutting_down.is_set():
-            await asyncio.to_thread(end_for_shutdown, shared.store, shared.settings, run_id)
-            break
-        await asyncio.wait([over], timeout=0.2)
-    await over
+def _play(shared: Service, run: Run) -> None:
+    launch(shared.store, shared.settings, run)
+    wait_until_over(shared.store, shared.settings, run.id)
 
 
 def _with_handles(read: ReadRequest, shared: Service) -> ReadRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 from types import FrameType
 from typing import Final
@@ -35,8 +36,13 @@ def serve(store: TraceStore, settings: Settings, service: ServiceSettings, host:
     app = service_app(shared, is_open=is_loopback(host))
     config = uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=_GRACE_S)
     server = _Server(config, shared.shutting_down)
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it once more when it is done
+        signal.signal(number, _nothing)
     server.run()
     return 0 if server.started else 2
+
+
+def _nothing(number: int, frame: FrameType | None) -> None: ...
 
 
 class _Server(uvicorn.Server):

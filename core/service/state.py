@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,6 +45,7 @@ class Service:
         self.snapshots = Handles[LiveEnvironment]("snapshot", "snap", service.max_handles)
         self.policies = Handles[LivePolicy]("policy", "policy", service.max_handles)
         self.rollouts: set[str] = set()  # run ids in progress
+        self.pool = ThreadPoolExecutor(service.max_rollouts, "rollout")  # each waits in a thread of its own
         self.shutting_down = threading.Event()
 
 
