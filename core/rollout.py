@@ -41,6 +41,7 @@ from core.types import (
     EpisodeSpec,
     EpisodeStatus,
     Limits,
+    ModelCall,
     OnDone,
     Outcome,
     PolicyReply,
@@ -324,6 +325,7 @@ class _Loop:
             model_call=reply.model_call,
             error=stop.error if stop else None,
             warning=reply.warning,
+            logprob=_logprob(reply.model_call),
         )
         self._facts = after
         self._seen.update(unlocked)
@@ -452,3 +454,8 @@ def _where(error: BaseException | None) -> str:
         return ""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     return "\n".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
+
+
+def _logprob(call: ModelCall | None) -> float | None:
+    """Of a model's whole answer: the sum over its tokens."""
+    return math.fsum(each.logprob for each in call.token_logprobs) if call and call.token_logprobs else None

@@ -33,6 +33,7 @@ from pages.components.launch.estimate import (
 )
 from pages.components.launch.limits_form import limits_form, world_form
 from pages.components.launch.policy_form import policy_picker, policy_settings
+from pages.components.launch.request import request_popover
 from pages.components.launch.seeds import SEEDS_KEY, seed_gallery
 from pages.components.launch.state import (
     LAUNCH,
@@ -95,7 +96,10 @@ def main() -> None:
         summary = st.container(key="launch-summary", gap="small")
         go = st.container(key="launch-go", gap="small")
     with left:
-        st.title("Launch", anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.title("Launch", anchor=False, width="content")
+            st.space("stretch")
+            request_popover()
         link_place = st.container()
         seeds_tab, policy_tab, reward_tab, limits_tab = st.tabs(["Seeds", "Policy", "Reward", "Limits and world"])
     with limits_tab:

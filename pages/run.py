@@ -11,10 +11,10 @@ from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Unreadable
 from core.text import plural
-from core.types import EnvConfig, EpisodeSpec, EpisodeStatus, OnDone, Spent
+from core.types import EnvConfig, EpisodeStatus, OnDone, Spent
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
-from pages.components.launch.link import link_of, policy_values, reward_values
+from pages.components.launch.link import link_of, spec_values
 from pages.components.rewards.reward_text import strategy_label
 from pages.components.run.cards import (
     Played,
@@ -30,10 +30,11 @@ from pages.components.run.cards import (
 from pages.components.run.model_cards import calls_model, show_spent, spent_on
 from pages.components.shared.corrupt_rows import show_corrupt_episodes, show_corrupt_runs
 from pages.components.shared.empty import show_empty_store
+from pages.components.shared.origin import origin_text
 from pages.components.shared.router import ensure_router
 from pages.components.shared.state import settings, stop_with, store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import number, run_label, seeds_label, seeds_text, short_id, signed, when
+from pages.components.text.format import number, run_label, seconds, seeds_label, short_id, signed, when
 from pages.components.text.sentences import lambda_text
 
 _POLL_S = 1.0
@@ -82,9 +83,8 @@ def _show_newest() -> None:
                 st.page_link("pages/run.py", label=f"**{escape(_title(run))}**", query_params={"id": run.id})
                 st.space("stretch")
                 st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
-            st.text(
-                " · ".join(filter(None, (one_line(_config_text(run.config), _MAX_NAME_LENGTH), *_mean_returns(run))))
-            )
+            texts = (one_line(_config_text(run.config), _MAX_NAME_LENGTH), *_mean_returns(run), origin_text(run))
+            st.text(" · ".join(filter(None, texts)))
 
 
 def _title(run: RunSummary) -> str:
@@ -141,6 +141,7 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: 
         facts.insert(1, f"run {escape(short_id(run.id))}")
     hashes = f"\n\nReward configuration: {escape(rows[0].config_hash)}" if rows else ""
     st.caption(" · ".join(facts), help=f"Run: {escape(run.id)}{hashes}")
+    st.caption(escape(" · ".join(filter(None, (_times(run), origin_text(run))))))
     show_corrupt_episodes(unreadable, "corrupt_episodes")
     first_worlds = sum(row.world_episode == 1 for row in rows) + len(unreadable)
     if rows and first_worlds < _launched(run):
@@ -148,6 +149,16 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: 
         st.caption(
             f"{number(deleted)} of {plural(_launched(run), 'episode')} deleted. Figures cover the remaining ones."
         )
+
+
+def _times(run: RunSummary) -> str:
+    """The run's status, when it started, and how long it took."""
+    if run.started_at is None:
+        return f"{run.status.value}, not started"
+    if run.finished_at is None:
+        return f"{run.status.value} since {when(run.started_at)}"
+    took = seconds((run.finished_at - run.started_at).total_seconds())
+    return f"{run.status.value}, started {when(run.started_at)}, finished after {took}"
 
 
 def _leave_run() -> None:
@@ -179,24 +190,7 @@ def _per_seed(rows: tuple[EpisodeSummary, ...]) -> int:
 
 
 def _link(rows: tuple[EpisodeSummary, ...]) -> dict[str, str]:
-    spec: EpisodeSpec = rows[0].spec
-    return link_of(
-        {
-            "seeds": seeds_text(_seeds(rows)),
-            **policy_values(spec.policy),
-            "episodes": _per_seed(rows),
-            **reward_values(spec.reward),
-            "max_steps": spec.limits.max_steps,
-            "max_decisions": spec.limits.max_decisions,
-            "max_seconds": spec.limits.max_time_s,
-            "max_ops": spec.limits.max_ops,
-            "max_actions": spec.max_actions_per_call,
-            "width": spec.env.area[0],
-            "height": spec.env.area[1],
-            "length": spec.env.length,
-            "on_done": spec.on_done.value,
-        }
-    )
+    return link_of(spec_values(rows[0].spec, _seeds(rows), _per_seed(rows)))
 
 
 def _follow(run_id: str, was_active: bool) -> None:

@@ -76,7 +76,11 @@ def plan_request(read: ReadRequest, env: EnvConfig | None = None) -> PlannedRoll
         )
     correlation_id, url = _correlated(request)
     policy = policy_spec(
-        policy_name, request.policy.config, url, default_tokens=_MATH_TOKENS if maths else _DEFAULT_TOKENS
+        policy_name,
+        request.policy.config,
+        url,
+        default_tokens=_MATH_TOKENS if maths else _DEFAULT_TOKENS,
+        logprobs=request.record.logprobs,
     )
     reward = _reward(request, bool(maths), warnings)
     with _at("run_id"):  # checked here, also where it gives no seed
@@ -172,7 +176,9 @@ def _query(url: str) -> list[tuple[str, str]]:
         return []
 
 
-def policy_spec(name: str, config: PolicyOptions, url: str, *, default_tokens: int = _DEFAULT_TOKENS) -> PolicySpec:
+def policy_spec(
+    name: str, config: PolicyOptions, url: str, *, default_tokens: int = _DEFAULT_TOKENS, logprobs: bool = False
+) -> PolicySpec:
     """A policy by its registered name. url: the inference URL of a language model. Raises InvalidInput."""
     if name != "llm":
         return PolicySpec(name)
@@ -194,6 +200,7 @@ def policy_spec(name: str, config: PolicyOptions, url: str, *, default_tokens: i
         "history": config.history,
         "observe": "both" if config.use_vision else "text",
         "system_prompt": config.system_prompt or "",
+        "logprobs": "yes" if logprobs else "no",
     }
     with _at("policy.config"):
         return checked_policy(PolicySpec(name, params))

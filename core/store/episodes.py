@@ -386,6 +386,16 @@ def conditions(wanted: EpisodeFilter) -> Iterator[ColumnElement[bool]]:
         yield episodes.c.created_at < wanted.created_before
     if wanted.run_id is not None:
         yield episodes.c.run_id == select(runs.c.id).where(runs.c.uuid == wanted.run_id).scalar_subquery()
+    of_runs: list[ColumnElement[bool]] = []
+    if wanted.sources:
+        of_runs.append(runs.c.source.in_([source.value for source in wanted.sources]))
+    if wanted.mode is not None:
+        of_runs.append(runs.c.mode == wanted.mode)
+    if wanted.trainer_id is not None:
+        ids = (runs.c.trace_correlation_id, runs.c.training_session_id, runs.c.batch_id)
+        of_runs.append(or_(*(column == wanted.trainer_id for column in ids)))
+    if of_runs:
+        yield episodes.c.run_id.in_(select(runs.c.id).where(*of_runs))
 
 
 def _older_than(cursor: Cursor) -> ColumnElement[bool]:

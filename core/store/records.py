@@ -37,7 +37,8 @@ class EpisodeFilter:
     """Which episodes to list. An empty tuple or None matches all.
 
     achievements: all of them must have been unlocked. min_reward, max_reward: bounds of the shaped return, inclusive.
-    created_after, created_before: UTC, inclusive and exclusive.
+    created_after, created_before: UTC, inclusive and exclusive. sources, mode: of their runs. trainer_id: a correlation
+    id, training session or batch of their runs.
     """
 
     policies: tuple[str, ...] = ()
@@ -49,6 +50,9 @@ class EpisodeFilter:
     created_after: datetime | None = None
     created_before: datetime | None = None
     run_id: str | None = None
+    sources: tuple[RunSource, ...] = ()
+    mode: str | None = None
+    trainer_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

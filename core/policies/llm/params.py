@@ -8,6 +8,7 @@ from core.params import choice, integer, number, text
 
 ON_BAD_CALL = ("stop", "retry", "noop")
 OBSERVE = ("text", "picture", "both")
+LOGPROBS = ("no", "yes")
 MAX_PROMPT = 100_000
 
 
@@ -48,6 +49,12 @@ class LlmParams:
     )
     max_tokens: int = integer(
         512, label="Max output tokens", description="Longer answers are cut off.", low=1, high=1_000_000
+    )
+    logprobs: str = choice(
+        "no",
+        label="Token logprobs",
+        description="Asks for the log-probability of each token of the answer. Left out where the server refuses it.",
+        names=LOGPROBS,
     )
     history: int = integer(
         8,

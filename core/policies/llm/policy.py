@@ -188,6 +188,7 @@ class LlmPolicy:
             "tools": [tool_schema(self._max_actions)],
             **{name: value for name, value in sampling.items() if value is not None},
             **({} if self._extra.keys() & TOKEN_LIMITS.keys() else {limit: params.max_tokens}),
+            **({"logprobs": True} if params.logprobs == "yes" else {}),
             **self._extra,
         }
 
@@ -256,6 +257,7 @@ class LlmPolicy:
             error_kind=kind,
             error_detail=self._keys.text(detail),
             parse_ms=parse_ms,
+            token_logprobs=parsed.token_logprobs,
         )
 
     def _reply(self, parsed: ParsedResponse, call: ModelCall, *, stops: bool) -> PolicyReply:

@@ -18,7 +18,7 @@ from typing import Final
 
 from core.policies.llm.endpoint import NO_KEY
 from core.policies.tools import TOOL_NAME, ParsedResponse
-from core.types import DroppedAction, ToolCall
+from core.types import DroppedAction, TokenLogprob, ToolCall
 
 PIECE: Final = 6
 """Characters of a key in a row that must not be stored or shown."""
@@ -77,6 +77,7 @@ class KeyRemover:
         return replace(
             parsed,
             tool_calls=tuple(map(self._call, parsed.tool_calls)),
+            token_logprobs=self._tokens(parsed.token_logprobs),
             error_detail=self.text(parsed.error_detail),
             content=self.text(parsed.content),
             reasoning=self.text(parsed.reasoning),
@@ -94,6 +95,13 @@ class KeyRemover:
             dropped=tuple(DroppedAction(self.text(lost.name), self.text(lost.reason)) for lost in call.dropped),
             reasoning=self.text(call.reasoning),
         )
+
+    def _tokens(self, tokens: tuple[TokenLogprob, ...]) -> tuple[TokenLogprob, ...]:
+        """A key may be spread over several tokens, so one in the whole text removes all of their texts."""
+        whole = "".join(each.token for each in tokens)
+        if self.text(whole) == whole:
+            return tokens
+        return tuple(replace(each, token=_REMOVED) for each in tokens)
 
     def _given(self, text: str | None) -> str | None:
         return None if text is None else self.text(text)

@@ -6,6 +6,7 @@ call = parse_response({"status": 200, "headers": {}, "body": {...}}, tools=("int
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from core.policies.tools.stream import CUT_STREAM, events, joined
 from core.policies.tools.text_calls import find_calls, find_final_calls, has_call_marks, has_leftovers, split_thinking
 from core.policies.tools.values import UNREADABLE, as_dict, as_json, as_list, as_text, is_dict, is_list, read_literal
 from core.text import cut, storable
-from core.types import ToolCall
+from core.types import TokenLogprob, ToolCall
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", CUT_STREAM)
 _FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "sensitive")
@@ -27,6 +28,8 @@ _UNPARSED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_DETAIL = 2_000
+_MAX_LOGPROBS = 10_000
+_MAX_TOKEN = 200
 _MAX_COUNT = 100_000_000
 _MAX_COST_USD = 1e6  # more cannot be the cost of one call
 _MALFORMED = "malformed_function_call"  # Gemini, and Vertex after "function_call_filter: "
@@ -57,6 +60,7 @@ class ParsedResponse:
     error_detail: what is wrong and what to do, in a sentence or two.
     retry_after_s: seconds to wait, if the server names them.
     content: the assistant's text without its thinking. reasoning: its thinking, from any field or from the text.
+    token_logprobs: of the first tokens of the answer, if the server sent them.
     """
 
     tool_calls: tuple[ToolCall, ...] = ()
@@ -70,6 +74,7 @@ class ParsedResponse:
     response_id: str | None = None
     model: str | None = None
     usage: Usage = Usage()
+    token_logprobs: tuple[TokenLogprob, ...] = ()
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -196,8 +201,20 @@ def _completion(
         content=read.content,
         reasoning=read.reasoning,
         finish_reason=None if finish == CUT_STREAM else finish or None,
+        token_logprobs=_token_logprobs(choice),
         **_metadata(body),
     )
+
+
+def _token_logprobs(choice: dict[str, Any]) -> tuple[TokenLogprob, ...]:
+    """Up to the first token that is not as the API has it."""
+    read: list[TokenLogprob] = []
+    for each in as_list(as_dict(choice.get("logprobs")).get("content"))[:_MAX_LOGPROBS]:
+        value = as_dict(each).get("logprob")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            break
+        read.append(TokenLogprob(cut(as_text(as_dict(each).get("token")), _MAX_TOKEN), float(value)))
+    return tuple(read)
 
 
 def ended_by_a_limit(finish_reason: str | None) -> bool:

@@ -9,13 +9,14 @@ from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, StoreError
 from core.evidence import ModelTotals
 from core.export import SftFilter, episode_json
-from core.store import EpisodeSummary, TraceStore
-from core.text import plural
+from core.store import EpisodeSummary, RunSummary, TraceStore
+from core.text import cut, plural
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.episode.model_totals import show_model_totals
 from pages.components.player.cursor import Cursor
 from pages.components.player.position import go_to_frame, last_frame, picked_of
 from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, examples_file, safe_file_name
+from pages.components.shared.origin import origin_text
 from pages.components.shared.problem import show_problem
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
@@ -24,6 +25,7 @@ from pages.components.text.model_text import warning_text
 
 _FOLLOW_EVERY_S = 2.0
 _MAX_NAME_LENGTH = 40
+_MAX_ORIGIN_LENGTH = 90
 _MAX_REASON_LENGTH = 160
 _ERROR_PX = 96  # low, so that the player below stays in the window
 _REPLAY_HELP = "Simulate the seed and actions again and compare every state digest with the stored one"
@@ -151,16 +153,19 @@ def _neighbours(summary: EpisodeSummary) -> tuple[str | None, str | None]:
 
 
 @st.cache_data(ttl=10, max_entries=16, show_spinner=False)
-def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[str, tuple[str, ...]]:
-    """The run's name and the ids of its episodes, in order."""
-    return _store.runs.get(run_id).name, tuple(episode.id for episode in _store.runs.episodes(run_id).rows)
+def _run_of(_store: TraceStore, url: str, run_id: str) -> tuple[RunSummary, tuple[str, ...]]:
+    """The run and the ids of its episodes, in order."""
+    return _store.runs.get(run_id), tuple(episode.id for episode in _store.runs.episodes(run_id).rows)
 
 
 def _show_line(summary: EpisodeSummary) -> None:
     """One line of fixed height: the run, the progress or the reason of the end, and the replay check."""
     key = f"replay-check:{summary.id}:{summary.n_steps}"  # the result is shown until more steps are stored
     with st.container(key="episode-line", horizontal=True, vertical_alignment="center", gap="small"):
-        st.page_link("pages/run.py", label=_run_label(summary), query_params={"id": summary.run_id}, width="content")
+        label, origin = _run_label(summary)
+        st.page_link("pages/run.py", label=label, query_params={"id": summary.run_id}, width="content")
+        if origin:
+            st.caption(escape(cut(origin, _MAX_ORIGIN_LENGTH)), width="content", help=escape(origin))
         if summary.status.is_over:
             st.caption(f"Ended: {stop_reason_text(summary.stop_reason, summary.spec.on_done)}", width="content")
         else:
@@ -178,12 +183,14 @@ def _show_line(summary: EpisodeSummary) -> None:
             result.text(sentence, help=more or None)
 
 
-def _run_label(summary: EpisodeSummary) -> str:
+def _run_label(summary: EpisodeSummary) -> tuple[str, str]:
+    """The label of the link to its run, and where the run comes from."""
     try:
-        name, _ = _run_of(store(), store().url, summary.run_id)
+        run, _ = _run_of(store(), store().url, summary.run_id)
     except StoreError:  # the run's own page shows the error
-        name = ""
-    return f"Run: {escape(one_line(name, _MAX_NAME_LENGTH)) if name else escape(short_id(summary.run_id))}"
+        return f"Run: {escape(short_id(summary.run_id))}", ""
+    name = one_line(run.name, _MAX_NAME_LENGTH) if run.name else short_id(run.id)
+    return f"Run: {escape(name)}", origin_text(run)
 
 
 def _check_replay(episode_id: str) -> tuple[str, str]:

@@ -62,6 +62,8 @@ def _show_call(decision: Decision, call: ModelCall, before: Decision | None, key
         )
     _show_figures(call)
     st.text(_facts(call))
+    if agent := _agents_numbers(decision):
+        st.text(agent)
     for field in call.left_out:
         st.text(left_out_text(field))
     _show_earlier(call, key)
@@ -96,6 +98,17 @@ def _show_figures(call: ModelCall) -> None:
     with st.container(border=True, key="model-figures"):
         for column, (label, value, meaning) in zip(st.columns(widths), figures, strict=True):
             column.metric(label, value, help=meaning)
+
+
+def _agents_numbers(decision: Decision) -> str:
+    """The log-probability of the answer and the value estimate, where they were recorded."""
+    n_tokens = len(decision.model_call.token_logprobs) if decision.model_call else 0
+    over = f" over {plural(n_tokens, 'token')}" if n_tokens else ""
+    parts = [
+        *([f"log-probability {decision.logprob:.4g}{over}"] if decision.logprob is not None else ()),
+        *([f"value {decision.value:.4g}"] if decision.value is not None else ()),
+    ]
+    return " · ".join(parts)
 
 
 def _facts(call: ModelCall) -> str:

@@ -7,7 +7,7 @@ names those, so that the form it fills can report them as missing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, asdict, dataclass, fields
 from typing import Any
 
@@ -15,7 +15,7 @@ from core.errors import InvalidReward
 from core.params import Integer, Number, Text, kind_of
 from core.policies import POLICIES
 from core.rewards import STRATEGIES, checked_reward, to_changes
-from core.types import EnvConfig, Limits, OnDone, PolicySpec, RewardConfig
+from core.types import EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.links.values import (
     MAX_NUMBER,
     fits_in_url,
@@ -27,6 +27,7 @@ from pages.components.links.values import (
 )
 from pages.components.shared.form_state import param_name
 from pages.components.shared.state import store
+from pages.components.text.format import seeds_text
 
 DEFAULT_SEED = 42
 REWARDS = "rewards"
@@ -155,6 +156,25 @@ def policy_values(policy: PolicySpec) -> dict[str, Any]:
     texts = {f"{policy.name}.{spec.name}" for spec, value in held.items() if _is_text(spec) and value != spec.default}
     texts -= {"llm.profile", *of_profile}
     return {"policy": policy.name, **values, OMITTED: [name for name in TEXTS if name in texts]}
+
+
+def spec_values(spec: EpisodeSpec, seeds: Sequence[int], episodes_per_seed: int) -> dict[str, Any]:
+    """For `link_of`: the form that launches such episodes."""
+    return {
+        "seeds": seeds_text(seeds),
+        **policy_values(spec.policy),
+        "episodes": episodes_per_seed,
+        **reward_values(spec.reward),
+        "max_steps": spec.limits.max_steps,
+        "max_decisions": spec.limits.max_decisions,
+        "max_seconds": spec.limits.max_time_s,
+        "max_ops": spec.limits.max_ops,
+        "max_actions": spec.max_actions_per_call,
+        "width": spec.env.area[0],
+        "height": spec.env.area[1],
+        "length": spec.env.length,
+        "on_done": spec.on_done.value,
+    }
 
 
 def default_of(name: str, policy: str | None) -> Any:

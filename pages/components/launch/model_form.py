@@ -43,7 +43,7 @@ def model_settings() -> dict[str, Any]:
     params["key_name"] = key_field()
     test_place = st.container()
     st.markdown("**Sampling**")
-    _row(params, "temperature", "top_p", "seed", "max_tokens")
+    _row(params, "temperature", "top_p", "seed", "max_tokens", "logprobs")
     st.markdown("**Prompt**")
     observation, history = st.columns(2)
     with observation:
@@ -124,6 +124,11 @@ def _system_prompt() -> str:
         st.caption(f"Your own prompt, about {number(len(text) // 4)} tokens", width="content")
         st.button("Restore default", key=f"{PREFIX}llm_prompt_back", on_click=_back_to_default, type="tertiary")
     return text
+
+
+def fill_prompt(text: str) -> None:
+    """Sets the prompt, in a callback; empty for the default."""
+    st.session_state[_PROMPT] = text or None
 
 
 def _back_to_default() -> None:

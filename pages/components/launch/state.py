@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import streamlit as st
@@ -12,10 +12,10 @@ from core.errors import InvalidReward
 from core.policies import POLICIES
 from core.rewards import STRATEGIES, from_document
 from core.text import join
-from core.types import PolicySpec, RewardConfig
+from core.types import EpisodeSpec, PolicySpec, RewardConfig
 from pages.components.browser.url import write_form_to_url
 from pages.components.launch import link
-from pages.components.shared.form_state import FormState
+from pages.components.shared.form_state import FormState, param_name
 from pages.components.text.escape import one_line
 
 LAUNCH = FormState("launch_")
@@ -73,6 +73,20 @@ def _fill_from_link() -> None:
     for name in unknown[:_MAX_NAMED]:
         problems.append(f'Unknown setting in the link: "{one_line(name, _MAX_ECHOED)}".')
     st.session_state[_PROBLEMS] = problems
+    st.session_state[_SHOWN_FOR] = None
+
+
+def fill(spec: EpisodeSpec, notes: Sequence[str]) -> None:
+    """Fills the form with an episode's settings, in a callback. notes: sentences shown until the form is changed."""
+    values = link.spec_values(spec, (spec.seed,), 1)
+    for name in link.FORM_FIELDS.keys() & values.keys():
+        st.session_state[PREFIX + name] = values[name]
+    for name, value in spec.policy.params.items():
+        if f"{spec.policy.name}.{name}" in link.TEXTS:
+            st.session_state[PREFIX + param_name(spec.policy.name, name)] = value
+    st.session_state[_POLICY_BEFORE] = spec.policy.name
+    st.session_state[REWARD_OF_LINK] = spec.reward
+    st.session_state[_PROBLEMS] = list(notes)
     st.session_state[_SHOWN_FOR] = None
 
 

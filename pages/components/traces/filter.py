@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import InvalidInput, UnknownEpisode
 from core.plan import parse_seeds
 from core.store import EpisodeFilter
-from core.types import EpisodeStatus
+from core.types import EpisodeStatus, RunSource
 from pages.components.links.filters import MAX_VALUE_LENGTH, show_ignored, unknown_in_url
+from pages.components.shared.origin import SOURCES
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
 from pages.components.text.format import name_text, run_label
@@ -21,9 +23,13 @@ from pages.components.text.format import name_text, run_label
 _EMPTY: dict[str, object] = {
     **dict.fromkeys(("policy", "status", "achievements"), ()),
     "seeds": "",
-    **dict.fromkeys(("min_reward", "max_reward", "since", "until")),
+    "source": (),
+    "trainer_id": "",
+    **dict.fromkeys(("mode", "min_reward", "max_reward", "since", "until")),
 }
 _STATUSES = tuple(status.value for status in EpisodeStatus)
+_SOURCES = {text: source for source, text in SOURCES.items()}
+_MODES = ("rl", "eval")
 _RUN = "run"
 
 
@@ -46,6 +52,7 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
             placeholder="Any",
             format_func=name_text,
         )
+        sources, mode, trainer_id = _of_runs(st.columns([2, 1, 2.2]))
         low = st.columns([1, 1, 1, 1, 1], vertical_alignment="bottom")
         min_reward = low[0].number_input(
             "Shaped return from", value=None, key="min_reward", bind="query-params", placeholder="any"
@@ -73,7 +80,20 @@ def filter_bar(policies: tuple[str, ...]) -> EpisodeFilter:
         created_after=_start_of(since),
         created_before=_start_of(until + timedelta(days=1)) if until and until < date.max else None,
         run_id=run_id,
+        sources=sources,
+        mode=mode,
+        trainer_id=trainer_id,
     )
+
+
+def _of_runs(places: Sequence[DeltaGenerator]) -> tuple[tuple[RunSource, ...], str | None, str | None]:
+    """Sources, mode and an id that a trainer knows a run by."""
+    sources = places[0].multiselect("Source", list(_SOURCES), key="source", bind="query-params", placeholder="Any")
+    mode = places[1].selectbox("Mode", _MODES, index=None, key="mode", bind="query-params", placeholder="Any")
+    trainer_id = places[2].text_input(
+        "Correlation id, training session or batch", key="trainer_id", bind="query-params", placeholder="any"
+    )
+    return tuple(_SOURCES[name] for name in sources), mode, (trainer_id or "").strip() or None
 
 
 def _only_run(ignored: list[str]) -> str | None:
@@ -118,6 +138,8 @@ def _invalid_in_url(policies: Sequence[str]) -> list[str]:
     return [
         *unknown_in_url("policy", [_named(policy) for policy in policies]),
         *unknown_in_url("status", _STATUSES),
+        *unknown_in_url("source", list(_SOURCES)),
+        *unknown_in_url("mode", _MODES),
         *unknown_in_url("achievements", [name_text(name) for name in ACHIEVEMENTS], also=ACHIEVEMENTS),
         *(text for name in ("min_reward", "max_reward") for text in _unparsed(name, _is_number, "a number")),
         *(text for name in ("since", "until") for text in _unparsed(name, _is_day, "a day such as 2026-03-01")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from core.store import TraceStore
 from core.types import EnvConfig, EpisodeStatus, Limits, OnDone, PolicySpec, RewardConfig
 from pages.components.launch.estimate import longest_s, throughput_of
 from pages.components.text.escape import escape
+from tests.requests.test_request import a_request
 from tests.support import pages
 from tests.support.launch_page import described, errors, link, opened, query_value, summary
 from tests.support.launches import wait_until_over
@@ -381,3 +383,32 @@ def test_a_reload_just_after_a_launch_links_to_the_run(stored: TraceStore):
     stored.runs.create(make_run(plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS))
     assert "Same configuration launched" in captions(opened())
     assert "Same configuration launched" not in captions(opened(play="3"))
+
+
+def test_a_trainers_request_fills_the_form(stored: TraceStore):
+    at = opened("42")
+    request = a_request(
+        env={"seed": 3},
+        ops=["agent", "env"],
+        extra=1,
+        config={"model": "tiny", "max_llm_calls": 4, "temperature": 0.5, "system_prompt": "Be brief.", "history": 2},
+    )
+    at.file_uploader(key="launch_request_file").upload("request.json", json.dumps(request).encode())
+    checked(at.run())
+    assert at.text_input(key="launch_seeds").value == "3"
+    assert at.selectbox(key="launch_policy").value == "llm"
+    assert at.text_input(key="launch_param_llm_base_url").value == request["policy"]["config"]["inference_url"]
+    assert at.number_input(key="launch_param_llm_temperature").value == 0.5
+    assert at.text_area(key="launch_llm_prompt").value == "Be brief."
+    assert at.number_input(key="launch_max_decisions").value == 2
+    warnings = " ".join(warning.value for warning in at.warning)
+    assert "a run id of its own" in warnings and "unknown field" in warnings
+
+
+def test_a_request_that_is_wrong_is_reported_and_changes_nothing(stored: TraceStore):
+    at = opened("42")
+    body = json.dumps(a_request(mode="rl")).encode()
+    at.file_uploader(key="launch_request_file").upload("request.json", body)
+    checked(at.run())
+    assert any("mode rl needs it" in error for error in errors(at))
+    assert at.selectbox(key="launch_policy").value == "scripted"

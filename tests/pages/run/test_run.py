@@ -21,11 +21,13 @@ from core.store.runs import Runs
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.player.cursor import Cursor
 from pages.components.run.cards import Played, episode_name, played_by, progress_of, rows_with_cards
+from pages.components.text.escape import escape
 from pages.components.text.format import signed
 from tests.support import pages
 from tests.support.model.episodes import EPISODE, RUN, record, says_nothing_to_do
 from tests.support.model.server import says
 from tests.support.pages import captions, html, metrics, page_links
+from tests.support.records import make_run, record_episode
 
 RECORDED_RUN = "f" * 32
 
@@ -277,3 +279,17 @@ def test_a_failed_episode_shows_its_error_and_links_to_the_call(data_dir: Path):
     at.button(key=f"failed-call-{EPISODE}").click().run()
     assert not at.exception
     assert at.session_state[f"picked:{EPISODE}"] == Cursor(0, 0)
+
+
+def test_a_run_says_what_asked_for_it_and_how_long_it_took(data_dir: Path):
+    store = TraceStore.from_settings(load_settings())
+    run = replace(
+        make_run("asked", ["one"]), mode="rl", trace_correlation_id="corr-*1*", training_session_id="session-1"
+    )
+    store.runs.create(run)
+    record_episode(store, "one")
+    for at in (opened("asked"), pages.opened("episode", id="one")):
+        assert "asked for by a trainer" in captions(at) and "mode rl" in captions(at)
+        assert escape("correlation id corr-*1*") in captions(at)
+    assert "completed, started" in captions(opened("asked")) and "finished after 9.0 s" in captions(opened("asked"))
+    assert any("training session session-1" in text for text in pages.texts(opened(None)))

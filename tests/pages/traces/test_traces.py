@@ -10,7 +10,7 @@ import pytest
 
 from core.store import EpisodePage, TraceStore
 from core.store.episodes import Episodes
-from core.types import PolicySpec, QueuedEpisode, Run
+from core.types import PolicySpec, QueuedEpisode, Run, RunSource
 from tests.support.pages import metrics, opened, said, texts
 
 
@@ -123,3 +123,26 @@ def test_hostile_text_of_a_trace_is_shown_as_text_and_cut(recorded: TraceStore):
         at = opened("traces")
     assert all(len(text) < 100 and text.encode() for text in at.dataframe[0].value["policy"])
     assert all(len(text) < 100 and text.encode() for text in at.multiselect(key="policy").options)
+
+
+def test_episodes_can_be_found_by_what_a_trainer_knows_of_them(recorded: TraceStore):
+    spec = recorded.episodes.page().rows[0].spec
+    run = Run(
+        "e" * 32,
+        datetime.now(UTC),
+        (QueuedEpisode("d" * 32, spec),),
+        source=RunSource.SERVICE,
+        mode="rl",
+        trace_correlation_id="corr-1",
+        training_session_id="session-1",
+    )
+    recorded.runs.create(run)
+    for query in (
+        {"mode": "rl"},
+        {"source": "asked for by a trainer"},
+        {"trainer_id": "corr-1"},
+        {"trainer_id": "session-1", "mode": "rl"},
+    ):
+        assert metrics(opened("traces", state=None, **query))["Episodes"] == "1"
+    assert metrics(opened("traces", source="launched here"))["Episodes"] == "3"
+    assert "accepted: rl, eval" in said(opened("traces", mode="train"))

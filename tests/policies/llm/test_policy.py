@@ -23,6 +23,7 @@ from core.types import (
     PolicyReply,
     PolicySpec,
     Spent,
+    TokenLogprob,
 )
 from tests.support.model.answers import decision_of
 from tests.support.model.fake_client import FakeClient
@@ -389,3 +390,15 @@ def test_a_line_break_after_a_key_is_removed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CRAFTSCOPE_KEYS", "FILE_KEY=127.0.0.1:9")
     monkeypatch.setenv("FILE_KEY", f"{KEY}\n")
     assert endpoint_for(LlmParams(**PARAMS, key_name="FILE_KEY")).key == KEY
+
+
+def test_token_logprobs_are_sent_for_if_configured_and_kept(observation: Observation):
+    body = calls("noop")
+    tokens = [{"token": "no", "logprob": -0.25}, {"token": "op", "logprob": -1}, {"token": "?", "logprob": None}]
+    body["choices"][0]["logprobs"] = {"content": tokens}
+    reply, client = decide(observation, [Answer(200, text=json.dumps(body))], logprobs="yes")
+    assert client.requests[0]["logprobs"] is True
+    assert reply.model_call is not None
+    assert reply.model_call.token_logprobs == (TokenLogprob("no", -0.25), TokenLogprob("op", -1.0))
+    _, client = decide(observation, [GOOD])
+    assert "logprobs" not in client.requests[0]

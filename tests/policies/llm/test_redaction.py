@@ -118,6 +118,18 @@ def test_without_a_key_nothing_is_removed():
     [
         response(content=[{"type": "text", "text": KEY[at : at + 3]} for at in range(0, len(KEY), 3)]),
         response(content=f"{KEY[:5]}<think>no</think>{KEY[5:10]}<think>no</think>{KEY[10:]}"),
+        {
+            "status": 200,
+            "headers": {},
+            "body": {
+                "choices": [
+                    {
+                        "message": {"content": "none"},
+                        "logprobs": {"content": [{"token": part, "logprob": -1} for part in (KEY[:5], KEY[5:])]},
+                    }
+                ]
+            },
+        },
         response(content="", reasoning_content=[{"type": "text", "text": part} for part in (KEY[:5], KEY[5:])]),
         response(tool_calls=[{"id": KEY, "function": {"name": KEY, "arguments": {"actions": [KEY, "noop"]}}}]),
         response(tool_calls=[{"function": {"name": TOOL_NAME, "arguments": {"actions": [KEY], "reasoning": KEY}}}]),
