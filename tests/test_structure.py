@@ -33,6 +33,7 @@ ALLOWED = {
     "store": {"env.rules", "facts", "scenes", "settings"},
     "export": {"env.rules", "policies", "rewards", "settings", "store"},
     "requests": {"env.rules", "export", "plan", "policies", "rewards", "settings", "store"},
+    "record": {"env", "rewards", "slots", "store"},
     "slots": {"settings"},
     "jobs": {"store", "settings", "slots"},
     "integrations": {"env", "policies", "rewards"},

@@ -63,6 +63,12 @@ class CrafterEnv(gymnasium.Env[NDArray[np.uint8], int]):
         self._episode = 0
         self._current: WorldState | None = None  # the current state, once it has been asked for
 
+    @property
+    def seed_and_episode(self) -> tuple[int, int]:
+        """The seed, and which world of it, from 1. Raises EngineError before the first reset."""
+        self._require_world()
+        return cast(int, self._seed), self._episode
+
     @classmethod
     def from_config(cls, config: EnvConfig, observe: bool = True) -> CrafterEnv:
         """Raises InvalidConfig."""

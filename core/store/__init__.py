@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.store.recorder import EpisodeRecorder
 from core.store.records import (
     Cursor,
     DecisionSummary,
@@ -22,6 +23,7 @@ __all__ = [
     "DecisionSummary",
     "EpisodeFilter",
     "EpisodePage",
+    "EpisodeRecorder",
     "EpisodeSummary",
     "Exchange",
     "Listing",

@@ -28,6 +28,8 @@ def show_tool_calls(decision: Decision, cursor: Cursor) -> None:
     sent = sum(not is_replacement(call) for call in decision.tool_calls)
     if not sent:
         st.text("The policy made no tool call." if decision.model_call is None else "The model made no tool call.")
+        if decision.actions and not decision.tool_calls:
+            st.text(f"Executed: {', '.join(map(name_text, decision.actions))}.")
     done = number_of_call = 0
     for call in decision.tool_calls:
         executed = decision.steps[done : done + len(call.actions)]

@@ -13,10 +13,13 @@ from core.store import DecisionSummary
 from core.types import RewardBreakdown
 from pages.components.charts.component_colours import component_colour
 from pages.components.charts.figure import COLOURS, Theme, inert, styled, vertical_line
+from pages.components.text.escape import one_line
 from pages.components.text.format import exact, signed
 from pages.components.text.sentences import component_label, component_phrase
 
 _ROW_PX = 30
+_MAX_NUMBER_NAME = 24
+_NUMBER_COLOURS = ("inference", "waiting", "overhead", "parsing", "storing", "against")
 
 
 def reward_waterfall(reward: RewardBreakdown, theme: Theme) -> go.Figure:
@@ -120,6 +123,38 @@ def cumulative_rewards(
         x={"title": {"text": "step (click to go there)"}, "range": [0, max(last, 1)], "showgrid": False},
         y={"title": {"text": "return"}},
         shapes=[vertical_line(here, COLOURS["ink"].on(theme))],
+    )
+
+
+def agent_numbers(decisions: Sequence[DecisionSummary], frame: int, theme: Theme) -> go.Figure | None:
+    """The agent's own numbers by step: value, log-probability, and the first few others. None without any."""
+    series = {"value": [each.value for each in decisions], "log-probability": [each.logprob for each in decisions]}
+    names = dict.fromkeys(name for each in decisions for name in each.numbers)
+    series |= {name: [each.numbers.get(name) for each in decisions] for name in names}
+    known = {name: values for name, values in series.items() if any(value is not None for value in values)}
+    if not known:
+        return None
+    steps = [each.step_end for each in decisions]
+    lines = [
+        {
+            "type": "scatter",
+            "x": steps,
+            "y": values,
+            "mode": "lines",
+            "name": one_line(name, _MAX_NUMBER_NAME),
+            "line": {"color": COLOURS[colour].on(theme), "width": 2},
+            "hovertemplate": "%{fullData.name} %{y:.4g}<br>after step %{x}<extra></extra>",
+        }
+        for (name, values), colour in zip(known.items(), _NUMBER_COLOURS, strict=False)
+    ]
+    last = steps[-1]
+    return styled(
+        lines,
+        theme,
+        height=180,
+        x={"title": {"text": "step (click to go there)"}, "range": [0, max(last, 1)], "showgrid": False},
+        y={"title": {"text": "agent's numbers"}},
+        shapes=[vertical_line(min(frame, last), COLOURS["ink"].on(theme))],
     )
 
 

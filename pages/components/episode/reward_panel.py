@@ -9,7 +9,7 @@ import streamlit as st
 from core.types import Decision, RewardBreakdown, RewardConfig
 from pages.components import charts
 from pages.components.charts.download import Cell, Download, file_name
-from pages.components.episode.reward_charts import cumulative_rewards, reward_waterfall
+from pages.components.episode.reward_charts import agent_numbers, cumulative_rewards, reward_waterfall
 from pages.components.player.cursor import Cursor
 from pages.components.player.episode_data import EpisodeData
 from pages.components.shared.long_text import show_long_data
@@ -27,6 +27,10 @@ def show_reward(decision: Decision, config: RewardConfig, data: EpisodeData, cur
     alt = "Shaped and environment return by step"
     returns = Download(file_name("episode", short_id(key), "returns"), lambda: returns_table(data))
     charts.show(figure, key=f"returns-{key}", alt=alt, seeks="steps", download=returns)
+    if (numbers := agent_numbers(data.decisions, cursor.frame, theme)) is not None:
+        name = file_name("episode", short_id(key), "agent")
+        download = Download(name, lambda: numbers_table(data))
+        charts.show(numbers, key=f"agent-{key}", alt="The agent's numbers by step", seeks="steps", download=download)
     with st.container(border=True, key=f"reward-sentence-{key}"):
         sentence = reward_sentence(decision, config)
         st.text(safe_text(sentence, _MAX_SENTENCE_LENGTH))
@@ -52,6 +56,15 @@ def returns_table(data: EpisodeData) -> list[list[Cell]]:
         for step in range(decision.step_start + 1, min(decision.step_end, len(data.env_totals) - 1) + 1):
             shaped = total if step == decision.step_end else before
             rows.append([step, decision.index, data.env_totals[step], shaped])
+    return rows
+
+
+def numbers_table(data: EpisodeData) -> list[list[Cell]]:
+    """The agent's numbers of each decision, all of them."""
+    names = list(dict.fromkeys(name for each in data.decisions for name in each.numbers))
+    rows: list[list[Cell]] = [["decision", "step", "value", "logprob", *names]]
+    for each in data.decisions:
+        rows.append([each.index, each.step_end, each.value, each.logprob, *map(each.numbers.get, names)])
     return rows
 
 

@@ -291,5 +291,7 @@ def test_a_run_says_what_asked_for_it_and_how_long_it_took(data_dir: Path):
     for at in (opened("asked"), pages.opened("episode", id="one")):
         assert "asked for by a trainer" in captions(at) and "mode rl" in captions(at)
         assert escape("correlation id corr-*1*") in captions(at)
-    assert "completed, started" in captions(opened("asked")) and "finished after 9.0 s" in captions(opened("asked"))
+    assert "completed, started" in captions(opened("asked")) and escape("finished after 9.0 s") in captions(
+        opened("asked")
+    )
     assert any("training session session-1" in text for text in pages.texts(opened(None)))
