@@ -11,7 +11,7 @@ from pandas.io.formats.style import Styler
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import StoreError
-from core.export import episode_json
+from core.exports import episode_json
 from core.store import Cursor, EpisodeFilter, EpisodeSummary, Totals
 from core.text import plural
 from pages.components.browser.styles import traces_styles

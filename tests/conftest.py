@@ -25,7 +25,7 @@ from tests.support.postgres_server import PostgresServer, missing_programs
 _numbers = count()
 _SLOWEST_FIRST = (  # or one worker plays on alone
     *("tests/browser/", "tests/jobs/", "tests/pages/", "tests/store/"),
-    *("tests/analysis/", "tests/export/", "tests/test_skipped_tests.py"),
+    *("tests/analysis/", "tests/exports/", "tests/test_skipped_tests.py"),
 )
 
 

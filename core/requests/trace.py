@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.export import episode_json
+from core.exports import episode_json
 from core.store import RunSummary, TraceStore
 from core.types import Decision, Episode, ModelCall
 

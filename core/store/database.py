@@ -126,6 +126,19 @@ class Database:
         )
 
 
+class OneTransaction:
+    """A database whose transactions are all parts of one that is open already."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @contextmanager
+    def reading(self) -> Generator[Connection, None, None]:
+        yield self._connection
+
+    writing = reading
+
+
 def _set_lock_wait(connection: Any, _: object) -> None:
     """Wait for locks as long as with SQLite; PostgreSQL's default is forever."""
     connection.execute(f"SET lock_timeout = {int(LOCK_WAIT_S * 1000)}")

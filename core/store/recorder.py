@@ -15,7 +15,7 @@ from core.facts import FactsWriter
 from core.scenes import concat_packed, pack_scenes
 from core.store.blobs import Dictionary, compress, to_json
 from core.store.codec import Layout, RequestParts, encode_decision, encode_start
-from core.store.database import Database
+from core.store.database import Database, OneTransaction
 from core.store.packs import pack
 from core.store.rows import episode_key, insert_ignoring
 from core.store.tables import (
@@ -64,7 +64,7 @@ class EpisodeRecorder:
     over, belongs to another worker by now, or is recorded by another recorder too; nothing is stored then.
     """
 
-    def __init__(self, database: Database, episode_id: str) -> None:
+    def __init__(self, database: Database | OneTransaction, episode_id: str) -> None:
         """Raises UnknownEpisode."""
         self._database = database
         with database.reading() as connection:
@@ -151,7 +151,8 @@ class EpisodeRecorder:
             self._chunks, self._first_scene = [], n_steps + 1
         else:
             self._chunks += packed
-        self._unsaved_store_ms = (key, (time.perf_counter() - began) * 1000)
+        stored_ms = decision.timing.store_ms  # known of one that was stored before
+        self._unsaved_store_ms = (key, (time.perf_counter() - began) * 1000 if stored_ms is None else stored_ms)
 
     def finish(self, outcome: Outcome) -> None:
         """Store how the episode ended, merge its last scenes and write its reward facts."""

@@ -17,7 +17,7 @@ from core.errors import InvalidInput, StoreCorrupt, StoreTooNew, UnknownEpisode
 from core.store.blobs import check_version, corrupt_row, from_json, to_json, typed
 from core.store.tables import AnyRow, episodes, reward_configs, runs
 from core.text import cut
-from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig
+from core.types import EpisodeSpec, EpisodeStatus, QueuedEpisode, RewardConfig, Run
 
 MIN_PREFIX: Final = 6
 _MAX_IN_QUERY: Final = 500
@@ -143,6 +143,22 @@ def read_spec(blob: bytes, reward_blob: bytes, what: str) -> EpisodeSpec:
     record = from_json(blob, _SpecRecord, what)
     check_version(record.v, _SPEC_VERSION, what)
     return typed(record.spec | {"reward": _read_reward(reward_blob)}, EpisodeSpec, what)
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """A row of `runs`."""
+    return {
+        "uuid": run.id,
+        "name": run.name,
+        "created_at": run.created_at,
+        "config": to_json(run.config),
+        "training_session_id": run.training_session_id,
+        "trace_correlation_id": run.trace_correlation_id,
+        "source": run.source.value,
+        "mode": run.mode,
+        "session_url": run.session_url,
+        "batch_id": run.batch_id,
+    }
 
 
 def episode_row(run_key: int, queued: QueuedEpisode, created_at: datetime, status: EpisodeStatus) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from core.errors import DuplicateId
-from core.store.blobs import from_json, to_json, typed
+from core.store.blobs import from_json, typed
 from core.store.database import Database
 from core.store.episodes import SPENT, spent_of, summaries
 from core.store.records import EpisodeSummary, RunSummary
-from core.store.rows import Listing, episode_row, listing, run_key, save_reward_configs
+from core.store.rows import Listing, episode_row, listing, run_key, run_row, save_reward_configs
 from core.store.tables import AnyRow, columns_of, decisions, episodes, runs
 from core.types import EpisodeStatus, QueuedEpisode, Run, Spent
 
@@ -32,19 +32,7 @@ class Runs:
         """Store a run with its episodes as queued. Raises DuplicateId, and then nothing is stored."""
         with self._database.writing() as connection:
             try:
-                row = {
-                    "uuid": run.id,
-                    "name": run.name,
-                    "created_at": run.created_at,
-                    "config": to_json(run.config),
-                    "training_session_id": run.training_session_id,
-                    "trace_correlation_id": run.trace_correlation_id,
-                    "source": run.source.value,
-                    "mode": run.mode,
-                    "session_url": run.session_url,
-                    "batch_id": run.batch_id,
-                }
-                key = connection.execute(insert(runs).returning(runs.c.id), row).scalar_one()
+                key = connection.execute(insert(runs).returning(runs.c.id), run_row(run)).scalar_one()
                 save_reward_configs(connection, (episode.spec.reward for episode in run.episodes))
                 rows = [episode_row(key, episode, run.created_at, EpisodeStatus.QUEUED) for episode in run.episodes]
                 if rows:

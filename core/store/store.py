@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Self
 
 from sqlalchemy import delete, insert, select
@@ -18,7 +19,8 @@ from core.store.runs import Runs
 from core.store.schema import migrate
 from core.store.seeds import Seeds
 from core.store.tables import model_profiles, store_meta
-from core.types import ModelProfile
+from core.store.whole import store_whole
+from core.types import Episode, ModelProfile, Run
 
 
 class Profiles:
@@ -106,6 +108,13 @@ class TraceStore:
     def recorder(self, episode_id: str) -> EpisodeRecorder:
         """Records an episode that this worker claimed; call `start` first."""
         return EpisodeRecorder(self._database, episode_id)
+
+    def add_whole(self, run: Run, episode: Episode, *, group_index: int = 0, created_at: datetime) -> bool:
+        """Store an episode that was played elsewhere, in one transaction, and its run if there is none of that id.
+
+        False if an episode of its id is stored already. Raises InvalidInput for one that is not over.
+        """
+        return store_whole(self._database, run, episode, group_index=group_index, created_at=created_at)
 
     def close(self) -> None:
         """Close all connections. May be called twice."""

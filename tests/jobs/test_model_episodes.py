@@ -14,7 +14,7 @@ import pytest
 
 from core import jobs, replay
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
-from core.export import episode_json
+from core.exports import episode_json
 from core.plan import LaunchPlan, make_run
 from core.policies.llm import LlmParams
 from core.policies.llm.fields import refused_fields

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from core.errors import RolloutError
-from core.export import read_document
+from core.exports import read_document
 from core.requests import RolloutResponse, answer, plan_request, read_request
 from core.store import TraceStore
 from tests.requests.test_request import a_request

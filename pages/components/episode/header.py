@@ -8,7 +8,7 @@ from core import replay
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, StoreError
 from core.evidence import ModelTotals
-from core.export import SftFilter, episode_json
+from core.exports import SftFilter, episode_json
 from core.store import EpisodeSummary, RunSummary, TraceStore
 from core.text import cut, plural
 from pages.components.browser.page_ready import page_is_ready

@@ -15,7 +15,7 @@ from typing import IO
 import streamlit as st
 
 from core.errors import StoreError, UnknownEpisode
-from core.export import Portion, SftFilter, episode_json, first_of, sft_lines
+from core.exports import Portion, SftFilter, episode_json, first_of, sft_lines
 from core.store import EpisodeSummary, TraceStore
 from pages.components.shared.state import store
 from pages.components.text.format import short_id

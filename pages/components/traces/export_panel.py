@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core.errors import StoreError
-from core.export import Portion, SftFilter, sft_command
+from core.exports import Portion, SftFilter, sft_command
 from core.store import EpisodeFilter, EpisodeSummary
 from core.text import plural
 from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, count_examples, examples_file, models_of

@@ -14,8 +14,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.export import SftFilter, main, read_document, read_sft, sft_command
-from core.export.command import _parser, _sft_filter  # pyright: ignore[reportPrivateUsage]
+from core.exports import SftFilter, main, read_document, read_sft, sft_command
+from core.exports.command import _parser, _sft_filter  # pyright: ignore[reportPrivateUsage]
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.types import EpisodeStatus
@@ -59,7 +59,7 @@ def written(tmp_path: Path, *arguments: str) -> bytes:
 
 
 def code_of(at: AppTest) -> str:
-    return next(code.value for code in at.code if code.value.startswith("python -m core.export"))
+    return next(code.value for code in at.code if code.value.startswith("python -m core.exports"))
 
 
 def test_the_list_downloads_what_the_command_writes(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
@@ -67,7 +67,7 @@ def test_the_list_downloads_what_the_command_writes(played: TraceStore, download
     assert any(caption.value.startswith("2 examples") for caption in at.caption)
     lines = downloads["sft_download"]()
     assert lines == written(tmp_path)
-    assert code_of(at) == "python -m core.export --sft --out=craftscope-sft.jsonl"
+    assert code_of(at) == "python -m core.exports --sft --out=craftscope-sft.jsonl"
     for example in read_sft(io.BytesIO(lines)):
         assert example.parsed().actions == example.actions == ("move_left", "do")
     at.checkbox(key="sft_unusable").check()
@@ -149,5 +149,5 @@ def test_the_shown_command_has_the_same_filters():
         all_policies=True,
     )
     arguments = shlex.split(sft_command(wanted, "out.jsonl"))
-    assert arguments[:3] == ["python", "-m", "core.export"]
+    assert arguments[:3] == ["python", "-m", "core.exports"]
     assert _sft_filter(_parser().parse_args(arguments[3:])) == wanted

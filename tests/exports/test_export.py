@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidInput
-from core.export import (
+from core.exports import (
     VERSION,
     document_schema,
     episode_json,
@@ -370,9 +370,9 @@ def test_the_command_prints_the_schema(
 def run_process(
     settings: Settings, *arguments: str, stdout: Any = subprocess.PIPE
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `python -m core.export`."""
+    """Run `python -m core.exports`."""
     return subprocess.run(
-        [sys.executable, "-m", "core.export", *arguments],
+        [sys.executable, "-m", "core.exports", *arguments],
         env=worker_environment(settings),
         cwd=ROOT,
         stdout=stdout,

@@ -1,8 +1,8 @@
-"""Decisions as training examples, with what they earned: `python -m core.export --sft [filters] [--out FILE]`.
+"""Decisions as training examples, with what they earned: `python -m core.exports --sft [filters] [--out FILE]`.
 
 One JSON object a line, in ASCII: all other characters are escaped, so that no reader takes one for the end of a line.
 The newest episodes come first, the decisions of an episode in order; one that is running is exported as far as it is.
-The JSON Schema of a line is printed by `python -m core.export --sft --schema`; in words:
+The JSON Schema of a line is printed by `python -m core.exports --sft --schema`; in words:
 
 | field                   | what it holds                                                                              |
 |-------------------------|--------------------------------------------------------------------------------------------|

@@ -1,7 +1,7 @@
-"""An episode as one JSON document: `python -m core.export EPISODE_ID [--out FILE]`.
+"""An episode as one JSON document: `python -m core.exports EPISODE_ID [--out FILE]`.
 
 The document is versioned and complete: everything that is stored of the episode is in it, scenes too. Its JSON Schema
-is printed by `python -m core.export --schema`; in words:
+is printed by `python -m core.exports --schema`; in words:
 
 | field       | what it holds                                                                                          |
 |-------------|--------------------------------------------------------------------------------------------------------|
@@ -35,6 +35,7 @@ from core.types import (
     EpisodeStatus,
     ModelCall,
     RewardComponent,
+    RunSource,
     StateFacts,
     StateRecord,
     Step,
@@ -57,6 +58,10 @@ class ExportedRun(msgspec.Struct, frozen=True):
     config: dict[str, Any]
     training_session_id: str | None
     trace_correlation_id: str
+    source: RunSource = RunSource.LAUNCH
+    mode: str | None = None
+    session_url: str | None = None
+    batch_id: str | None = None
 
 
 class ExportedEpisode(msgspec.Struct, frozen=True):
@@ -122,6 +127,9 @@ class ExportedDecision(msgspec.Struct, frozen=True):
     timing: ExportedTiming
     error: EpisodeError | None
     warning: str | None
+    value: float | None = None
+    logprob: float | None = None
+    numbers: dict[str, float] = {}
 
 
 class EpisodeDocument(msgspec.Struct, frozen=True):

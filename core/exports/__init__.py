@@ -1,4 +1,4 @@
-"""What leaves the store for other programs; `python -m core.export` writes it to a file.
+"""What leaves the store for other programs; `python -m core.exports` writes it to a file.
 
 document    an episode as one JSON document
 sft         decisions as training examples, one JSON object a line
@@ -6,10 +6,10 @@ files       a file that is seen whole or not at all; the first of many lines
 command     the command
 """
 
-from core.export.command import main, sft_command
-from core.export.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
-from core.export.files import Portion, first_of, write_whole
-from core.export.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
+from core.exports.command import main, sft_command
+from core.exports.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
+from core.exports.files import Portion, first_of, write_whole
+from core.exports.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 
 __all__ = [
     "EpisodeDocument",

@@ -1,4 +1,4 @@
-"""`python -m core.export`: an episode as a document, or decisions as training examples."""
+"""`python -m core.exports`: an episode as a document, or decisions as training examples."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Any
 
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, InvalidInput, UnknownEpisode
-from core.export.document import document_schema, episode_json
-from core.export.files import write_whole
-from core.export.sft import SftFilter, sft_lines, sft_schema
+from core.exports.document import document_schema, episode_json
+from core.exports.files import write_whole
+from core.exports.sft import SftFilter, sft_lines, sft_schema
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.blobs import to_json
@@ -77,12 +77,12 @@ def sft_command(wanted: SftFilter, out: str) -> str:
         *(["--arguments=object"] if wanted.arguments == "object" else []),
     ]
     given = [f"{name}={value}" for name, value in options if value is not None]
-    return shlex.join(["python", "-m", "core.export", "--sft", *flags, *given])
+    return shlex.join(["python", "-m", "core.exports", "--sft", *flags, *given])
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m core.export",
+        prog="python -m core.exports",
         description="Write an episode as one JSON document, or decisions as training examples, one JSON object a line.",
     )
     parser.add_argument("episode_id", nargs="?", help="its id, or at least its first six characters")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidInput
-from core.export import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
+from core.exports import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 from core.policies.llm.client import Answer
 from core.policies.llm.prompt import default_system_prompt
 from core.policies.tools import tool_schema

@@ -1,8 +1,0 @@
-"""`python -m core.export`."""
-
-import sys
-
-from core.export.command import main
-
-if __name__ == "__main__":
-    sys.exit(main())
