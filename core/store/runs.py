@@ -42,6 +42,23 @@ class Runs:
                     f"The id of run {run.id!r} or of one of its episodes is stored already. Nothing was launched."
                 ) from error
 
+    def create_if_new(self, run: Run) -> bool:
+        """Store a run unless one of its id is stored; whether it was. For programs that may start twice."""
+        try:
+            self.create(run)
+        except DuplicateId:
+            return False
+        return True
+
+    def add_queued(self, run_id: str, queued: Sequence[QueuedEpisode]) -> None:
+        """Add episodes to a run, for workers to claim. Raises UnknownEpisode."""
+        now = datetime.now(UTC)
+        with self._database.writing() as connection:
+            key = run_key(connection, run_id)
+            save_reward_configs(connection, (episode.spec.reward for episode in queued))
+            rows = [episode_row(key, episode, now, EpisodeStatus.QUEUED) for episode in queued]
+            connection.execute(insert(episodes), rows)
+
     def add_episode(self, run_id: str, episode: QueuedEpisode, *, worker: str = "") -> None:
         """Store a further world of a rollout, which `worker` is playing. Raises UnknownEpisode."""
         now = datetime.now(UTC)

@@ -1,0 +1,333 @@
+"""Many runs from one plan: every policy with every reward configuration on the same seeds.
+
+`python -m core.batch PLAN.yaml` plays what of the plan is not stored yet, in worker processes of this machine or as
+tasks of a Ray cluster. Each cell (policy x reward configuration) is one run; all share a batch id.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import sys
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Final, Protocol
+
+import msgspec
+from msgspec import Meta
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.errors import CraftscopeError, InvalidInput, JobError, did_you_mean
+from core.jobs import SWEEP_S, ensure_workers, sweep, worker_problems
+from core.plan import MAX_TEXT, LaunchPlan, make_run, parse_seeds
+from core.ray_tasks import Place, RayTasks
+from core.rewards import from_document
+from core.settings import Settings, load_settings
+from core.store import TraceStore
+from core.text import cut, plural, quoted, visible
+from core.types import (
+    Budget,
+    EnvConfig,
+    EpisodeStatus,
+    Limits,
+    OnDone,
+    PolicySpec,
+    QueuedEpisode,
+    RewardConfig,
+    Run,
+    RunSource,
+)
+
+MAX_RUNS: Final = 200
+MAX_ATTEMPTS: Final = 3
+"""An episode that was interrupted, because its worker died, is played again at most twice."""
+
+_MAX_BYTES: Final = 1_000_000
+_POLL_S: Final = 0.2
+_BAR: Final = 30
+_KEPT: Final = (EpisodeStatus.COMPLETED, EpisodeStatus.FAILED)
+
+
+class PolicyEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A policy by its name, with its parameters."""
+
+    name: str
+    params: dict[str, Any] = {}
+
+
+class WorldEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Width and height in cells, length in steps."""
+
+    area: tuple[int, int] = EnvConfig().area
+    view: tuple[int, int] = EnvConfig().view
+    length: int = EnvConfig().length
+
+
+class BatchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A plan as it is written. rewards: names of saved configurations, or configurations as trainers write them."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    policies: Annotated[list[PolicyEntry], Meta(min_length=1)]
+    seeds: str | int
+    rewards: Annotated[list[str | dict[str, Any]], Meta(min_length=1)] = msgspec.field(default_factory=lambda: [{}])
+    repeats: Annotated[int, Meta(ge=1)] = 1
+    limits: dict[str, Any] = {}
+    env: WorldEntry = WorldEntry()
+    on_done: OnDone = OnDone.TERMINATE
+    max_actions_per_call: int = 5
+    budget: dict[str, Any] = {}
+
+
+def read_plan(path: Path) -> BatchPlan:
+    """The plan in a YAML file. Raises InvalidInput, which begins with the path of what is wrong."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{visible(str(path))} cannot be read ({error.strerror}).") from error
+    if len(text) > _MAX_BYTES:
+        raise InvalidInput(f"{visible(str(path))} has {len(text):,} bytes; a plan has at most {_MAX_BYTES:,}.")
+    try:
+        given: object = YAML(typ="safe", pure=True).load(io.BytesIO(text))  # pyright: ignore[reportUnknownMemberType]
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{visible(str(path))} is not YAML: {cut(visible(str(error)), 300)}") from error
+    try:
+        return msgspec.convert(given, BatchPlan)
+    except msgspec.ValidationError as error:
+        problem, _, where = str(error).partition(" - at ")
+        raise InvalidInput(f"{where.strip('`').removeprefix('$.') or 'The plan'}: {problem}.") from error
+
+
+def runs_of(plan: BatchPlan, saved: Mapping[str, RewardConfig]) -> tuple[Run, ...]:
+    """A run for each policy and reward configuration, with the same ids each time. saved: configurations by name.
+
+    Raises InvalidInput, which begins with the path of what is wrong.
+    """
+    if len(plan.policies) * len(plan.rewards) > MAX_RUNS:
+        raise InvalidInput(f"The plan has {len(plan.policies) * len(plan.rewards):,} runs; at most {MAX_RUNS}.")
+    content = msgspec.json.encode(msgspec.to_builtins(plan), order="deterministic")
+    batch_id = f"{plan.name}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"
+    rewards = [_reward(given, at, saved) for at, given in enumerate(plan.rewards)]
+    runs: list[Run] = []
+    for (at, policy), (number, (label, reward)) in product(enumerate(plan.policies), enumerate(rewards)):
+        launch = LaunchPlan(
+            seeds=parse_seeds(str(plan.seeds)),
+            episodes_per_seed=plan.repeats,
+            policy=PolicySpec(policy.name, policy.params),
+            reward=reward,
+            limits=_fields(Limits, plan.limits, "limits"),
+            env=EnvConfig(plan.env.area, plan.env.view, plan.env.length),
+            on_done=plan.on_done,
+            max_actions_per_call=plan.max_actions_per_call,
+            name=cut(f"{plan.name}: {policy.name}, {label}", MAX_TEXT),
+            budget=_fields(Budget, plan.budget, "budget"),
+        )
+        try:
+            run = make_run(
+                launch,
+                engine_version=ENGINE_VERSION,
+                run_id=f"{batch_id}-{at + 1}-{number + 1}",
+                achievements=ACHIEVEMENTS,
+                items=ITEMS,
+            )
+        except InvalidInput as error:
+            raise InvalidInput(f"policies[{at}] with rewards[{number}]: {error}") from error
+        runs.append(replace(run, batch_id=batch_id, source=RunSource.BATCH))
+    return tuple(runs)
+
+
+def _reward(given: str | dict[str, Any], at: int, saved: Mapping[str, RewardConfig]) -> tuple[str, RewardConfig]:
+    """(a label, the configuration)."""
+    if isinstance(given, dict):
+        try:
+            reward = from_document(msgspec.json.encode(given).decode(), achievements=ACHIEVEMENTS, items=ITEMS)
+        except InvalidInput as error:
+            raise InvalidInput(f"rewards[{at}]: {error}") from error
+        return f"{reward.strategy} {reward.config_hash[:8]}", reward
+    if given not in saved:
+        hint = did_you_mean(given, saved) or "."
+        raise InvalidInput(f"rewards[{at}]: no configuration is saved as {quoted(given)}{hint}")
+    return given, saved[given]
+
+
+def _fields(kind: type[Any], given: Mapping[str, Any], where: str) -> Any:
+    try:
+        return kind(**given)
+    except TypeError as error:
+        names = ", ".join(kind.__dataclass_fields__)
+        raise InvalidInput(f"{where}: {quoted(dict(given))}; its fields are {names}.") from error
+
+
+# --------------------------------------------------------------------------------------------------- playing
+
+
+@dataclass
+class Progress:
+    """total: episodes of the plan. done: of these, over. first: those that were over before this start."""
+
+    total: int
+    done: int
+    first: int
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds to the end, by what this start has played so far."""
+        played = self.done - self.first
+        return None if not played else (time.monotonic() - self.began_s) / played * (self.total - self.done)
+
+    def line(self) -> str:
+        """A bar, counts and the time that is left."""
+        filled = _BAR * self.done // max(1, self.total)
+        eta = self.eta_s
+        left = "" if eta is None or self.done == self.total else f", about {eta:,.0f} s left"
+        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {self.done:,} of {plural(self.total, 'episode')}{left}"
+
+
+class Backend(Protocol):
+    """Plays episodes somewhere. When one is over, what was recorded of it is in the store."""
+
+    def play(self, run: Run, episodes: Sequence[QueuedEpisode]) -> None:
+        """Start or queue them."""
+
+    def look(self) -> None:
+        """Called several times a second. Raises CraftscopeError if nothing can be played."""
+
+    def is_playing(self, run: Run, place: Place) -> bool:
+        """Whether it plays an episode of which nothing is in the store yet."""
+        ...
+
+
+class Processes:
+    """Worker processes of this machine, the same that the dashboard starts."""
+
+    def __init__(self, store: TraceStore, settings: Settings) -> None:
+        self._store, self._settings = store, settings
+        self._swept_s = 0.0
+
+    def play(self, run: Run, episodes: Sequence[QueuedEpisode]) -> None:
+        self._store.runs.add_queued(run.id, episodes)
+        ensure_workers(self._store, self._settings)
+
+    def look(self) -> None:
+        if time.monotonic() - self._swept_s >= SWEEP_S:
+            self._swept_s = time.monotonic()
+            sweep(self._store, self._settings)
+            if problems := worker_problems(self._settings):
+                raise JobError(problems[0])
+
+    def is_playing(self, run: Run, place: Place) -> bool:
+        return False  # what it plays is queued or running in the store
+
+
+def play_batch(store: TraceStore, runs: Sequence[Run], backend: Backend) -> Iterator[Progress]:
+    """Play what is not stored yet; yields after each look, at last when all is over.
+
+    An episode that was interrupted because its worker died is played again, at most twice; what was recorded of it is
+    kept. One that was stopped on the dashboard is played again by the next start only. Raises CraftscopeError.
+    """
+    for run in runs:
+        store.runs.create_if_new(replace(run, episodes=()))
+    attempts = Counter[tuple[str, Place]]()
+    progress: Progress | None = None
+    while True:
+        backend.look()
+        done = 0
+        for run in runs:
+            stored = _stored(store, run)
+            missing: list[QueuedEpisode] = []
+            for wanted in run.episodes:
+                place = (wanted.spec.seed, wanted.group_index)
+                statuses = stored[place]
+                if backend.is_playing(run, place) or any(not status.is_over for status in statuses):
+                    continue
+                is_stopped = EpisodeStatus.ABORTED in statuses and progress is not None
+                if is_stopped or statuses & set(_KEPT) or attempts[run.id, place] == MAX_ATTEMPTS:
+                    done += 1
+                else:
+                    attempts[run.id, place] += 1
+                    missing.append(replace(wanted, id=uuid.uuid4().hex))
+            if missing:
+                backend.play(run, missing)
+        total = sum(len(run.episodes) for run in runs)
+        progress = progress or Progress(total, done, done)
+        progress.done = done
+        yield progress
+        if done == total:
+            return
+        time.sleep(_POLL_S)
+
+
+def _stored(store: TraceStore, run: Run) -> defaultdict[Place, set[EpisodeStatus]]:
+    """By place, the statuses of the stored episodes that were played there."""
+    found = defaultdict[Place, set[EpisodeStatus]](set)
+    for row in store.runs.episodes(run.id).rows:
+        if row.world_episode == 1:
+            found[row.seed, row.group_index].add(row.status)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------- command
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 0: all episodes are over; 1: some were given up; 2: not started, or it could not go on."""
+    parser = argparse.ArgumentParser(
+        prog="python -m core.batch",
+        description="Play every policy of a plan with every reward configuration. A second start plays the rest.",
+    )
+    parser.add_argument("plan", type=Path, metavar="PLAN.yaml")
+    parser.add_argument("--on", choices=("processes", "ray"), default="processes", help="where; processes by default")
+    parser.add_argument("--address", default="", help="of a Ray cluster (auto: a running one); empty: this machine")
+    parser.add_argument("--workers", type=int, help="episodes at once; by default one for each core")
+    given = parser.parse_args(arguments)
+    try:
+        settings = load_settings()
+        if given.workers is not None:
+            if given.workers < 1:
+                raise InvalidInput(f"--workers is {given.workers}; give 1 or more.")
+            settings = replace(settings, max_workers=given.workers)
+        with closing(TraceStore.from_settings(settings)) as store:
+            runs = runs_of(read_plan(given.plan), {saved.name: saved.config for saved in store.rewards.saved().rows})
+            backend = _ray(store, settings, given.address) if given.on == "ray" else Processes(store, settings)
+            return _follow(store, runs, backend)
+    except CraftscopeError as error:
+        sys.stderr.write(f"\n{visible(str(error))}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped looking. Worker processes go on with what is queued; a new start follows them.\n")
+        return 2
+
+
+def _ray(store: TraceStore, settings: Settings, address: str) -> Backend:
+    try:
+        return RayTasks(store, workers=settings.max_workers, address=address)
+    except ImportError as error:
+        raise InvalidInput(f"{error.name} is missing: pip install -r requirements-ray.txt") from error
+
+
+def _follow(store: TraceStore, runs: Sequence[Run], backend: Backend) -> int:
+    progress = None
+    for progress in play_batch(store, runs, backend):
+        sys.stderr.write(f"\r{progress.line()}\x1b[K")
+        sys.stderr.flush()
+    sys.stderr.write("\n")
+    statuses = Counter[str]()
+    for run in runs:
+        for place, found in _stored(store, run).items():
+            statuses[next((status for status in _KEPT if status in found), EpisodeStatus.INTERRUPTED)] += bool(place)
+    counts = ", ".join(f"{count:,} {status}" for status, count in statuses.items())
+    print(f"{plural(len(runs), 'run')} of batch {runs[0].batch_id}: {counts}.")
+    return 0 if statuses.keys() <= set(_KEPT) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
