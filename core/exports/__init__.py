@@ -1,25 +1,34 @@
 """What leaves the store for other programs; `python -m core.exports` writes it to a file.
 
 document    an episode as one JSON document
+lines       formats of one JSON object a line: whole episodes, decision samples, Crafter's statistics
+parquet     episodes, decisions and reward components as tables
 sft         decisions as training examples, one JSON object a line
+episodes    the episodes that an export takes
 files       a file that is seen whole or not at all; the first of many lines
 command     the command
 """
 
 from core.exports.command import main, sft_command
 from core.exports.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
+from core.exports.episodes import episodes_of
 from core.exports.files import Portion, first_of, write_whole
+from core.exports.lines import LINES, decision_sample
+from core.exports.parquet import write_parquet
 from core.exports.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 
 __all__ = [
     "EpisodeDocument",
+    "LINES",
     "Portion",
     "SFT_FORMAT",
     "SftFilter",
     "SftRecord",
     "VERSION",
+    "decision_sample",
     "document_schema",
     "episode_json",
+    "episodes_of",
     "first_of",
     "main",
     "read_document",
@@ -29,4 +38,5 @@ __all__ = [
     "sft_records",
     "sft_schema",
     "write_whole",
+    "write_parquet",
 ]

@@ -8,8 +8,9 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -18,13 +19,16 @@ from typing import Any
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, InvalidInput, UnknownEpisode
 from core.exports.document import document_schema, episode_json
+from core.exports.episodes import episodes_of
 from core.exports.files import write_whole
+from core.exports.lines import LINES
+from core.exports.parquet import write_parquet
 from core.exports.sft import SftFilter, sft_lines, sft_schema
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
 from core.store.blobs import to_json
 from core.store.database import FILE_NAME, parsed_url
-from core.text import visible
+from core.text import plural, visible
 from core.types import EpisodeStatus
 
 # DEL, the control characters from U+0080 on, and marks of writing direction, in UTF-8. JSON has them in strings only.
@@ -33,6 +37,7 @@ _NO_MATCH = (
     "Nothing was exported: no stored decision passes the filters. Decisions without a model call need --all-policies, "
     "invalid calls --include-invalid.\n"
 )
+_NO_EPISODE = "Nothing was exported: no stored episode passes the filters.\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.schema:
             _write_document(given.out, to_json(sft_schema() if given.sft else document_schema()))
         elif given.sft:
-            _export_sft(given)
+            return _export_sft(given)
+        elif given.format == "parquet":
+            return _export_parquet(given)
+        elif given.format:
+            return _export_lines(given)
         else:
             _export_document(given)
     except CraftscopeError as error:
@@ -89,7 +98,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; without it, to standard output")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of what is written instead")
     parser.add_argument("--sft", action="store_true", help="write decisions as training examples")
-    sft = parser.add_argument_group("filters of --sft", "Without any: every decision with a valid model call.")
+    parser.add_argument(
+        "--format",
+        choices=(*LINES, "parquet"),
+        help="write many episodes: jsonl (whole), samples (decisions for trainers), stats (as Crafter's recorder), "
+        "or parquet (three tables; --out is then a new folder)",
+    )
+    sft = parser.add_argument_group(
+        "filters of --sft and --format", "Without any: every episode; of --sft every decision with a valid model call."
+    )
     sft.add_argument("--min-reward", type=_number, metavar="X", help="decisions with at least this shaped reward")
     sft.add_argument("--min-return", type=_number, metavar="X", help="of episodes with at least this shaped return")
     sft.add_argument("--max-return", type=_number, metavar="X", help="of episodes with at most this shaped return")
@@ -122,14 +139,20 @@ def _add_list(group: Any, name: str, kind: Any, metavar: str, text: str, choices
 
 
 def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    if given.sft and given.episode_id is not None:
-        parser.error("--sft takes no episode id; use its filters, such as --episode or --run")
-    if given.sft:
+    if given.sft and given.format:
+        parser.error("give --sft or --format, not both")
+    if (given.sft or given.format) and given.episode_id is not None:
+        parser.error("--sft and --format take no episode id; use the filters, such as --episode or --run")
+    if given.format == "parquet" and given.out is None:
+        parser.error("--format parquet needs --out, a new folder")
+    if given.format and (given.schema or _of_decisions(_sft_filter(given)) != SftFilter()):
+        parser.error("--format takes whole episodes: --schema and the filters of decisions belong to --sft")
+    if given.sft or given.format:
         return
     if given.schema == (given.episode_id is not None):
-        parser.error("give an episode id, or --schema, or --sft")
+        parser.error("give an episode id, or --schema, --sft or --format")
     if _sft_filter(given) != SftFilter():
-        parser.error("filters belong to --sft; an episode's document is always whole")
+        parser.error("filters belong to --sft and --format; an episode's document is always whole")
 
 
 def _number(text: str) -> float:
@@ -181,13 +204,39 @@ def _export_document(given: argparse.Namespace) -> None:
     _write_document(given.out, document)
 
 
-def _export_sft(given: argparse.Namespace) -> None:
+def _of_decisions(wanted: SftFilter) -> SftFilter:
+    """Without what it says of episodes."""
+    return replace(wanted, episodes=EpisodeFilter(), episode_ids=())
+
+
+def _export_sft(given: argparse.Namespace) -> int:
     with _open_store() as store:
-        lines = sft_lines(store, _sft_filter(given))
-        first = list(islice(lines, 1))
-        _write(given.out, chain(first, lines))
+        return _export(given.out, sft_lines(store, _sft_filter(given)), _NO_MATCH)
+
+
+def _export_lines(given: argparse.Namespace) -> int:
+    wanted = _sft_filter(given)
+    with _open_store() as store:
+        lines = LINES[given.format](store, episodes_of(store, wanted.episodes, wanted.episode_ids))
+        return _export(given.out, lines, _NO_EPISODE)
+
+
+def _export(out: Path | None, lines: Iterator[bytes], no_match: str) -> int:
+    """Without a line nothing is written."""
+    first = list(islice(lines, 1))
     if not first:
-        sys.stderr.write(_NO_MATCH)
+        sys.stderr.write(no_match)
+        return 1
+    _write(out, chain(first, lines))
+    return 0
+
+
+def _export_parquet(given: argparse.Namespace) -> int:
+    wanted = _sft_filter(given)
+    with _open_store() as store:
+        count = write_parquet(store, episodes_of(store, wanted.episodes, wanted.episode_ids), given.out.absolute())
+    sys.stderr.write(f"{plural(count, 'episode')} in {visible(str(given.out))}.\n" if count else _NO_EPISODE)
+    return 0 if count else 1
 
 
 @contextmanager

@@ -46,17 +46,16 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.errors import InvalidInput, StoreCorrupt, UnknownEpisode
+from core.errors import InvalidInput, UnknownEpisode
+from core.exports.episodes import episodes_of
 from core.policies.llm.prompt import Message, default_system_prompt
 from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, read_tool_call, tool_schema
 from core.policies.tools.values import as_dict, as_list, is_dict
-from core.store import Cursor, EpisodeFilter, EpisodeSummary, Exchange, TraceStore
+from core.store import EpisodeFilter, EpisodeSummary, Exchange, TraceStore
 from core.store.blobs import to_json
 from core.types import ToolCall
 
 SFT_FORMAT: Final = "craftscope-sft-1"
-
-_EPISODES_A_PAGE: Final = 10  # an episode's specification may hold a long prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +125,7 @@ def sft_records(store: TraceStore, wanted: SftFilter = _ALL) -> Iterator[SftReco
     Episodes that are created during the export are left out, and the rest of one that is deleted. Raises
     UnknownEpisode for a run or an episode that is not stored, and what `TraceStore` raises.
     """
-    if wanted.episodes.run_id is not None:
-        store.runs.get(wanted.episodes.run_id)
-    ids = [store.episodes.get(id_).id for id_ in wanted.episode_ids]
-    episodes = _selected_episodes(store, wanted.episodes, ids) if ids else _all_episodes(store, wanted.episodes)
-    for episode in episodes:
+    for episode in episodes_of(store, wanted.episodes, wanted.episode_ids):
         for exchange in _exchanges(store, episode.id, wanted):
             usable = exchange.actions and exchange.error_kind is None
             if usable or wanted.include_invalid:
@@ -159,33 +154,6 @@ def sft_schema() -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------------------------------- reading
-
-
-def _all_episodes(store: TraceStore, wanted: EpisodeFilter) -> Iterator[EpisodeSummary]:
-    cursor: Cursor | None = None
-    while True:
-        page = store.episodes.page(wanted, cursor=cursor, limit=_EPISODES_A_PAGE)
-        for corrupt in page.unreadable:  # skipping it would leave the file incomplete without a warning
-            raise StoreCorrupt(corrupt.problem)
-        yield from page.rows
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-def _selected_episodes(store: TraceStore, wanted: EpisodeFilter, ids: list[str]) -> Iterator[EpisodeSummary]:
-    """The selected episodes that pass, each once, in the order of `ids`."""
-    left = set(ids)
-    if wanted != EpisodeFilter():
-        left &= {episode.id for episode in _all_episodes(store, wanted)}
-    for id_ in ids:
-        if id_ not in left:
-            continue
-        left.discard(id_)
-        try:
-            yield store.episodes.get(id_)
-        except UnknownEpisode:  # deleted during the export
-            continue
 
 
 def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterator[Exchange]:

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from core.errors import RolloutError
+from core.exports import decision_sample
 from core.requests.planning import PlannedRollout
 from core.requests.request import RolloutRequest
 from core.requests.trace import decision_rewards, trace_of
@@ -172,21 +173,6 @@ def timing_fields(timing: Timing) -> dict[str, float | None]:
         "overhead_ms": timing.overhead_ms,
         "decision_ready_s": timing.decision_ready_s,
         "store_ms": timing.store_ms,
-    }
-
-
-def decision_sample(decision: Decision) -> dict[str, Any]:
-    """A decision as a training sample: what was done, and what it earned."""
-    reward = decision.reward
-    return {
-        "decision_index": decision.index,
-        "indicator": reward.indicator,
-        "r_i": reward.total,
-        "base": reward.base,
-        "strategy": reward.strategy,
-        "actions": list(decision.actions),
-        "components": [asdict(component) for component in reward.components],
-        "resource_reward": reward.resource_reward,
     }
 
 
