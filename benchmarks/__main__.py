@@ -17,6 +17,7 @@ NAMES = (
     "across",
     "hostile",
     "dashboard",
+    "service",
 )
 
 

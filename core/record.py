@@ -9,10 +9,13 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, SupportsFloat
 
 import crafter
@@ -22,7 +25,7 @@ import numpy as np
 from core.env import CrafterEnv
 from core.env.rules import ACTIONS, ENGINE_VERSION
 from core.env.upstream import UPSTREAM_VERSION, UpstreamEnv
-from core.errors import InvalidInput, StoreError
+from core.errors import CraftscopeError, InvalidInput, StoreError
 from core.rewards import RewardConfig, RewardShaper, checked_reward
 from core.slots import worker_name
 from core.store import EpisodeRecorder, TraceStore
@@ -48,6 +51,7 @@ from core.types import (
 )
 
 HEARTBEAT_S: Final = 2.0
+_MAX_WAITING: Final = 1_000  # decisions that are not stored yet
 _MAX_NUMBERS: Final = 64  # of one decision
 _MAX_NAME: Final = 100
 
@@ -171,8 +175,12 @@ class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
                 self._record(given)
             self._grouped = None
 
+    def flush(self) -> None:
+        """Wait until all that was recorded is stored."""
+        self._writer.flush()
+
     def close(self) -> None:
-        """As the environment's. Ends the recording of an episode that was not over."""
+        """As the environment's. Ends the recording of an episode that was not over, and waits until all is stored."""
         self._end(StopReason.ABORTED, "The environment was closed before the episode was over.")
         self._writer.close()
         super().close()
@@ -217,6 +225,14 @@ class _Given:
     model: str = ""
 
 
+@dataclass(frozen=True)
+class _Taken:
+    """The steps of a decision."""
+
+    steps: tuple[Step, ...]
+    timing: Timing
+
+
 @dataclass
 class _Episode:
     """An episode that is being recorded."""
@@ -229,6 +245,7 @@ class _Episode:
     answered_s: float = 0.0  # since when the agent has been deciding
     n_steps: int = 0
     n_decisions: int = 0
+    is_over: bool = False  # nothing more is recorded of it
     seen: set[str] = field(default_factory=set[str])
     steps: list[Step] = field(default_factory=list[Step])
     spans: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
@@ -242,14 +259,24 @@ class _Episode:
         self.spans.append(span)
         self.n_steps += 1
 
-    def decision(self, given: _Given) -> Decision:
-        """The steps since the last decision."""
-        before, after = self.facts, self.steps[-1].state.facts if self.steps else self.facts
-        env_reward = math.fsum(step.env_reward for step in self.steps)
-        is_end = bool(self.steps) and (self.steps[-1].terminated or self.steps[-1].truncated)
+    def take(self) -> _Taken:
+        """The steps since the last decision, and when they happened."""
+        ready_s = self.now()
+        taken = _Taken(tuple(self.steps), Timing(self.answered_s, ready_s, tuple(self.spans), ready_s))
+        if self.spans:
+            taken = replace(taken, timing=replace(taken.timing, agent_response_s=self.spans[0][0]))
+        self.steps, self.spans, self.answered_s = [], [], ready_s
+        return taken
+
+    def decision(self, given: _Given, taken: _Taken) -> Decision:
+        """These steps as the next decision."""
+        steps = taken.steps
+        before, after = self.facts, steps[-1].state.facts if steps else self.facts
+        env_reward = math.fsum(step.env_reward for step in steps)
+        is_end = bool(steps) and (steps[-1].terminated or steps[-1].truncated)
         reward: RewardBreakdown = self.shaper.score(before, after, env_reward=env_reward, is_end=is_end)
         unlocked = tuple(n for n, got in after.achievements.items() if got and not before.achievements.get(n, False))
-        actions = tuple(step.action for step in self.steps)
+        actions = tuple(step.action for step in steps)
         calls = given.tool_calls
         if calls:  # what was executed stands with the last call
             calls = (*calls[:-1], replace(calls[-1], actions=actions))
@@ -258,27 +285,27 @@ class _Episode:
             index=self.n_decisions,
             observation="",
             tool_calls=calls,
-            steps=tuple(self.steps),
+            steps=steps,
             not_executed=(),
             before=before,
             reward=reward,
             unlocked=unlocked,
             unique_unlocked=tuple(name for name in unlocked if name not in self.seen),
-            timing=Timing(self.answered_s, self.spans[0][0] if self.spans else self.now(), (*self.spans,), self.now()),
+            timing=taken.timing,
             model_call=called,
             value=given.value,
             logprob=given.logprob,
             numbers=given.numbers,
         )
         self.seen.update(unlocked)
-        self.facts, self.steps, self.spans = after, [], []
+        self.facts = after
         self.n_decisions += 1
-        self.answered_s = self.now()
         return found
 
 
 class _Writer:
-    """Writes to the store; its errors end the recording of an episode, never the agent."""
+    """Writes to the store in a thread of its own, so that the agent does not wait for it; its errors end the recording
+    of an episode, never the agent."""
 
     def __init__(self, store: TraceStore | str, run_id: str, policy: str) -> None:
         self.run_id = run_id
@@ -288,6 +315,9 @@ class _Writer:
         self._store: TraceStore | None = None
         self._owner = 0  # the process that opened the store
         self._heartbeat: _Heartbeat | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._waiting = deque[Future[None]]()
+        self._problem: Exception | None = None  # not warned of yet
 
     def begin(self, spec: EpisodeSpec, initial: StateRecord) -> _Episode | None:
         """None if it cannot be stored."""
@@ -298,37 +328,68 @@ class _Writer:
             recorder = store.recorder(episode_id)
             recorder.start(now, initial)
         except (StoreError, OSError) as error:
-            return self._failed(error)
+            self._failed(error)
+            return self._warn()
         assert self._heartbeat is not None
         self._heartbeat.episode_id = episode_id
         return _Episode(episode_id, recorder, RewardShaper(spec.reward), initial.facts)
 
     def record(self, episode: _Episode, given: _Given) -> bool:
         """Whether the recording goes on: not after an error, nor after a stop on the dashboard."""
-        try:
-            episode.recorder.record(episode.decision(given))
-            if self._heartbeat is not None and self._heartbeat.stop_requested:
-                self.finish(episode, Outcome(StopReason.ABORTED, datetime.now(UTC)))
-                return False
-        except (StoreError, OSError) as error:
-            self._failed(error)
-            return False
-        return True
+        self._later(partial(self._record, episode, given, episode.take()))
+        self._warn()
+        return not episode.is_over
 
     def finish(self, episode: _Episode, outcome: Outcome) -> None:
+        self._later(partial(self._finish, episode, outcome))
+        self._warn()
+
+    def flush(self) -> None:
+        """Wait until all that was recorded is stored."""
+        while self._waiting:
+            self._waiting.popleft().result()
+        self._warn()
+
+    def close(self) -> None:
+        self.flush()
         if self._heartbeat is not None:
+            self._heartbeat.end()
+        if self._thread is not None:
+            self._thread.shutdown()
+        if self._store is not None and isinstance(self._given, str):
+            self._store.close()
+        self._store = self._heartbeat = self._thread = None
+
+    def _later(self, work: Callable[[], None]) -> None:
+        assert self._thread is not None
+        self._waiting.append(self._thread.submit(work))
+        while self._waiting[0].done() or len(self._waiting) > _MAX_WAITING:
+            self._waiting.popleft().result()
+            if not self._waiting:
+                return
+
+    def _record(self, episode: _Episode, given: _Given, taken: _Taken) -> None:
+        if episode.is_over:
+            return
+        try:
+            episode.recorder.record(episode.decision(given, taken))
+        except (CraftscopeError, OSError) as error:
+            episode.is_over = True
+            self._failed(error)
+        else:
+            if self._heartbeat is not None and self._heartbeat.stop_requested:
+                self._finish(episode, Outcome(StopReason.ABORTED, datetime.now(UTC)))
+
+    def _finish(self, episode: _Episode, outcome: Outcome) -> None:
+        if episode.is_over:
+            return
+        episode.is_over = True
+        if self._heartbeat is not None and self._heartbeat.episode_id == episode.id:
             self._heartbeat.episode_id = ""
         try:
             episode.recorder.finish(outcome)
         except (StoreError, OSError) as error:
             self._failed(error)
-
-    def close(self) -> None:
-        if self._heartbeat is not None:
-            self._heartbeat.end()
-        if self._store is not None and isinstance(self._given, str):
-            self._store.close()
-        self._store = self._heartbeat = None
 
     def _open(self) -> TraceStore:
         """The store of this process, with the run in it. A process that was forked opens its own."""
@@ -336,6 +397,8 @@ class _Writer:
             self._owner = os.getpid()
             self._store = TraceStore(self._given) if isinstance(self._given, str) else self._given
             self._heartbeat = _Heartbeat(self._store)
+            self._thread = ThreadPoolExecutor(1, "recording")
+            self._waiting.clear()
             config = {"policy": {"name": self._policy}, "recorded_by": worker_name(self._owner)}
             run = Run(self.run_id, datetime.now(UTC), (), name=self._policy, config=config, source=RunSource.RECORDED)
             self._store.runs.create_if_new(run)  # another environment of the same run may have been first
@@ -343,10 +406,14 @@ class _Writer:
 
     def _failed(self, error: Exception) -> None:
         if not self.failures:
-            warnings.warn(f"An episode is not recorded, and the agent goes on: {error}", RuntimeWarning, stacklevel=4)
+            self._problem = error
         self.failures += 1
-        if self._heartbeat is not None:
-            self._heartbeat.episode_id = ""
+
+    def _warn(self) -> None:
+        """From the agent's own thread, whose filters count."""
+        error, self._problem = self._problem, None
+        if error is not None:
+            warnings.warn(f"An episode is not recorded, and the agent goes on: {error}", RuntimeWarning, stacklevel=4)
 
 
 class _Heartbeat:

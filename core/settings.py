@@ -38,6 +38,7 @@ PROVIDER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The key variables of well-known providers, and the hosts that each key may be sent to."""
 
+_LINGER: Final = "CRAFTSCOPE_WORKER_LINGER_S"  # from a service to the workers that it starts
 _KEY_PAIRS: Final = "CRAFTSCOPE_KEYS"
 _PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\S+)")
 # Settings of ours may hold a password of another service.
@@ -49,11 +50,13 @@ class Settings:
     """data_dir: absolute; holds the database and the worker logs.
     db_url: an SQLAlchemy URL; None: the SQLite file `craftscope.db` in `data_dir`.
     max_workers: how many episodes run at once on this machine.
+    worker_linger_s: how long a worker that has nothing to do waits for more before it ends.
     """
 
     data_dir: Path
     db_url: str | None = field(repr=False)  # it may hold a password
     max_workers: int
+    worker_linger_s: float = 0.0
 
     @property
     def log_dir(self) -> Path:
@@ -70,6 +73,7 @@ def load_settings() -> Settings:
         data_dir=_data_dir(os.environ.get("CRAFTSCOPE_DATA_DIR")),
         db_url=os.environ.get("CRAFTSCOPE_DB_URL") or None,
         max_workers=_max_workers(os.environ.get("CRAFTSCOPE_MAX_WORKERS")),
+        worker_linger_s=float(os.environ.get(_LINGER, "0")),
     )
 
 
@@ -148,6 +152,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     environment = dict(os.environ)
     environment["CRAFTSCOPE_DATA_DIR"] = str(settings.data_dir)
     environment["CRAFTSCOPE_MAX_WORKERS"] = str(settings.max_workers)
+    environment[_LINGER] = str(settings.worker_linger_s)
     if settings.db_url is not None:
         environment["CRAFTSCOPE_DB_URL"] = settings.db_url
     return environment

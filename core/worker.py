@@ -38,6 +38,7 @@ from core.types import Budget, Decision, EpisodeError, Outcome, QueuedEpisode, S
 
 HEARTBEAT_S = 2.0
 STOP_POLL_S = 0.25  # the loop may check thousands of times a second; the database is read this often
+QUEUE_POLL_S = 0.03  # of a worker that waits for more
 NICENESS = 5  # the dashboard has priority
 
 _log = logging.getLogger("core.worker")
@@ -71,15 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def play_queued_episodes(
-    store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event
+    store: TraceStore, slot: Slot, heartbeat: Heartbeat, shutdown_requested: threading.Event, linger_s: float = 0.0
 ) -> int:
-    """Play until the queue is empty or a shutdown is requested. Returns how many were played."""
+    """Play until the queue has been empty for `linger_s` or a shutdown is requested. Returns how many were played."""
     name = worker_name(os.getpid())
     played = 0
     while not shutdown_requested.is_set():
         claimed = store.queue.claim_next(worker=name)
         slot.write(SlotRecord(SlotState.WORKING, name, time.time(), claimed[1].id if claimed else ""))
         if claimed is None:
+            if _is_more_coming(store, linger_s, shutdown_requested):
+                continue
             break
         run_id, episode = claimed
         _play_episode(RolloutInProgress(store, slot, heartbeat, shutdown_requested, run_id), episode)
@@ -87,6 +90,15 @@ def play_queued_episodes(
         slot.write(SlotRecord(SlotState.WORKING, name, time.time()))
         played += 1
     return played
+
+
+def _is_more_coming(store: TraceStore, linger_s: float, shutdown_requested: threading.Event) -> bool:
+    """Waits for an episode: starting a worker takes a second, which is most of a short rollout."""
+    until_s = time.monotonic() + linger_s
+    while time.monotonic() < until_s and not shutdown_requested.wait(QUEUE_POLL_S):
+        if not store.queue.is_empty():
+            return True
+    return False
 
 
 class Heartbeat:
@@ -251,7 +263,7 @@ def _run_process(settings: Settings, slot: Slot, shutdown_requested: threading.E
 def _run_with_store(store: TraceStore, settings: Settings, slot: Slot, shutdown_requested: threading.Event) -> int:
     try:
         with Heartbeat(settings) as heartbeat:
-            played = play_queued_episodes(store, slot, heartbeat, shutdown_requested)
+            played = play_queued_episodes(store, slot, heartbeat, shutdown_requested, settings.worker_linger_s)
     except StoreError as error:
         _log_error("The worker ends because recording failed:", error)
         _leave_reason(slot, f"Recording failed: {error}")

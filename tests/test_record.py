@@ -68,6 +68,7 @@ def test_the_agent_sees_what_it_would_see_without_the_wrapper(sqlite_store: Trac
 def test_every_nth_episode_is_recorded(sqlite_store: TraceStore):
     env = RecordEpisodes(CrafterEnv(**SMALL), sqlite_store, "a", every=3)
     play(env, episodes=5)
+    env.flush()
     assert [row.world_episode for row in sqlite_store.runs.episodes(env.run_id).rows] == [1, 4]
 
 
@@ -104,6 +105,7 @@ def test_an_episode_may_end_or_be_reset_within_a_decision(sqlite_store: TraceSto
         env.reset()
         env.step(0)
     env.step(0)
+    env.flush()
     first, second = sqlite_store.runs.episodes(env.run_id).rows
     assert [d.value for d in sqlite_store.episodes.load(first.id).decisions] == [1.0]
     assert (first.stop_reason, second.stop_reason) == (StopReason.TRUNCATED, StopReason.TRUNCATED)
@@ -114,6 +116,7 @@ def test_upstreams_environment_is_recorded_without_a_proof(sqlite_store: TraceSt
     upstream = crafter.Env(area=(24, 24), length=30, seed=7)
     env = RecordEpisodes(upstream, sqlite_store, "a")
     play(env, seed=None)
+    env.close()
     (row,) = sqlite_store.runs.episodes(env.run_id).rows
     episode = sqlite_store.episodes.load(row.id)
     assert (episode.length, row.spec.seed, row.spec.world_episode) == (30, 7, 1)
@@ -169,11 +172,13 @@ def test_a_stop_on_the_dashboard_ends_the_recording_only(sqlite_store: TraceStor
 
     def stopped() -> bool:
         env.step(0)
+        env.flush()
         return sqlite_store.episodes.get(row.id).status is EpisodeStatus.ABORTED
 
     wait_for("the end of the recording", stopped)
     recorded = sqlite_store.episodes.get(row.id).n_steps
     env.step(0)
+    env.flush()
     assert sqlite_store.episodes.get(row.id).n_steps == recorded
 
 
@@ -187,6 +192,7 @@ env = RecordEpisodes(CrafterEnv(area=(24, 24)), sys.argv[1], "slow")
 env.reset(seed=1)
 for _ in range(5):
     env.step(0)
+env.flush()
 print(env.run_id, flush=True)
 time.sleep(600)
 """

@@ -14,7 +14,6 @@ from core.exports.document import VERSION, EpisodeDocument, document_schema, epi
 from core.exports.episodes import episodes_of
 from core.exports.files import Portion, first_of, write_whole
 from core.exports.lines import LINES, decision_sample
-from core.exports.parquet import write_parquet
 from core.exports.sft import SFT_FORMAT, SftFilter, SftRecord, read_sft, sft_lines, sft_records, sft_schema
 
 __all__ = [
@@ -38,5 +37,4 @@ __all__ = [
     "sft_records",
     "sft_schema",
     "write_whole",
-    "write_parquet",
 ]

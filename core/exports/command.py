@@ -22,7 +22,6 @@ from core.exports.document import document_schema, episode_json
 from core.exports.episodes import episodes_of
 from core.exports.files import write_whole
 from core.exports.lines import LINES
-from core.exports.parquet import write_parquet
 from core.exports.sft import SftFilter, sft_lines, sft_schema
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
@@ -232,6 +231,8 @@ def _export(out: Path | None, lines: Iterator[bytes], no_match: str) -> int:
 
 
 def _export_parquet(given: argparse.Namespace) -> int:
+    from core.exports.parquet import write_parquet  # noqa: PLC0415  pyarrow takes 30 MB, which services do without
+
     wanted = _sft_filter(given)
     with _open_store() as store:
         count = write_parquet(store, episodes_of(store, wanted.episodes, wanted.episode_ids), given.out.absolute())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+from dataclasses import replace
 from types import FrameType
 from typing import Final
 
@@ -15,6 +16,7 @@ from core.service.state import Service
 from core.settings import ServiceSettings, Settings, is_loopback
 from core.store import TraceStore
 
+_LINGER_S: Final = 60.0
 _GRACE_S: Final = 30  # for decisions that are awaited at a shutdown
 
 _log = logging.getLogger("core.service")
@@ -32,7 +34,7 @@ def serve(store: TraceStore, settings: Settings, service: ServiceSettings, host:
             "front of it, and name its host in CRAFTSCOPE_SERVICE_HOSTS.",
             host,
         )
-    shared = Service(store, settings, service)
+    shared = Service(store, replace(settings, worker_linger_s=_LINGER_S), service)
     app = service_app(shared, is_open=is_loopback(host))
     config = uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=_GRACE_S)
     server = _Server(config, shared.shutting_down)

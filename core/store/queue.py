@@ -58,6 +58,11 @@ class Queue:
                 return row.run, QueuedEpisode(row.uuid, spec, row.group_index)
         return None
 
+    def is_empty(self) -> bool:
+        """Whether no episode waits for a worker."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(episodes.c.id).where(_QUEUED).limit(1)) is None
+
     def heartbeat(self, episode_id: str) -> None:
         """Store that the episode's worker is alive now. Does nothing if the episode is over."""
         here = (episodes.c.uuid == episode_id) & _RUNNING

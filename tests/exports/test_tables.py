@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import InvalidInput
-from core.exports import episodes_of, main, write_parquet
+from core.exports import episodes_of, main
 from core.exports.lines import document_lines, sample_lines, stats_lines
+from core.exports.parquet import write_parquet
 from core.imports import Report, import_file
 from core.store import EpisodeFilter, TraceStore
 from tests.support.launches import record_queue, run_of, short

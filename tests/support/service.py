@@ -46,6 +46,10 @@ class RunningService:
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.05)
 
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
     def _answers(self) -> bool:
         try:
             return self.client.get("/").status_code == 200
