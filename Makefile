@@ -1,11 +1,12 @@
 # `make run` installs and opens the dashboard; `make test` installs and runs all tests;
 # `make serve` installs and starts the HTTP service;
-# `make real-model` installs a small real model and runs the tests that ask it; `make ray` likewise with Ray.
+# `make real-model` installs a small real model and runs the tests that ask it; `make ray` and
+# `make synth-client` likewise with Ray and with synth-ai's client.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run serve test real-model ray check bench clean
+.PHONY: run serve test real-model ray synth-client check bench clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
@@ -22,6 +23,9 @@ real-model: $(VENV)/real-model.stamp
 ray: $(VENV)/ray.stamp
 	$(BIN)/python -m pytest -m ray $(ARGS)
 
+synth-client: $(VENV)/dev.stamp $(VENV)-synth/stamp
+	SYNTH_PYTHON=$(CURDIR)/$(VENV)-synth/bin/python $(BIN)/python -m pytest -m synth_client $(ARGS)
+
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -31,7 +35,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) artifacts
+	rm -rf $(VENV) $(VENV)-synth artifacts
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Craftscope needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Give one with: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -55,4 +59,10 @@ $(VENV)/real-model.stamp: requirements-real-model.txt $(VENV)/dev.stamp
 
 $(VENV)/ray.stamp: requirements-ray.txt $(VENV)/dev.stamp
 	$(BIN)/python -m pip install --quiet -r requirements-ray.txt
+	touch $@
+
+# In an environment of its own: it asks for other versions of what is used here.
+$(VENV)-synth/stamp: | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)-synth
+	$(VENV)-synth/bin/python -m pip install --quiet synth-ai==0.2.23.dev3
 	touch $@
