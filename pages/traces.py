@@ -25,6 +25,7 @@ from pages.components.text.escape import escape, one_line
 from pages.components.text.format import number, run_label, short_id, signed, status_label, stop_reason_text, when
 from pages.components.traces.export_panel import export_popover
 from pages.components.traces.filter import filter_bar
+from pages.components.traces.import_panel import import_popover
 
 _PAGE_SIZE = 50
 _MAX_COUNTED = 10_000
@@ -37,7 +38,10 @@ _SCOPE = "mean over episodes that ended after at least one step"
 def main() -> None:
     ensure_router()
     traces_styles()
-    st.title("Traces", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title("Traces", anchor=False, width="content")
+        st.space("stretch")
+        import_popover()
     failed = st.session_state.pop(DOWNLOAD_FAILED, "")
     if failed:
         st.error(escape(failed))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.exports import episode_json
 from core.store import EpisodePage, TraceStore
 from core.store.episodes import Episodes
 from core.types import PolicySpec, QueuedEpisode, Run, RunSource
@@ -146,3 +147,21 @@ def test_episodes_can_be_found_by_what_a_trainer_knows_of_them(recorded: TraceSt
         assert metrics(opened("traces", state=None, **query))["Episodes"] == "1"
     assert metrics(opened("traces", source="launched here"))["Episodes"] == "3"
     assert "accepted: rl, eval" in said(opened("traces", mode="train"))
+
+
+def test_exported_episodes_can_be_imported(recorded: TraceStore):
+    (first, *_) = recorded.episodes.page().rows
+    document = episode_json(recorded, first.id)
+    recorded.episodes.delete([first.id])
+    at = opened("traces", state={"import": True})
+    uploader = at.file_uploader(key="import_files")
+    uploader.upload("one.json", document)
+    uploader.upload("bad.json", b"{}")
+    at.run()
+    at.button(key="import_now").click().run()
+    assert not at.exception
+    assert any(
+        "1 episode with" in warning.value and "1 episode could not be read" in warning.value for warning in at.warning
+    )
+    assert any(text.startswith("bad.json") for text in texts(at))
+    assert recorded.episodes.get(first.id).n_steps == first.n_steps

@@ -1,0 +1,56 @@
+"""The "Import" popover of the Traces page: exported episodes into this store."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from core.errors import StoreError
+from core.imports import Report, import_file
+from pages.components.shared.export_files import safe_file_name
+from pages.components.shared.state import store
+from pages.components.text.escape import escape, safe_text
+
+_FILES: Final = "import_files"
+_KINDS: Final = ("json", "jsonl", "zip")
+_MAX_PROBLEMS: Final = 10
+_MAX_PROBLEM: Final = 300
+
+
+def import_popover() -> None:
+    popover = st.popover("Import…", key="import", on_change="rerun", help="Episodes that were exported elsewhere")
+    with popover:
+        if popover.open:
+            _panel()
+
+
+@st.fragment
+def _panel() -> None:
+    files = st.file_uploader(
+        "Exported episodes (JSON, JSONL, or a zip file of them)",
+        type=list(_KINDS),
+        accept_multiple_files=True,
+        key=_FILES,
+    )
+    st.caption("Importing twice changes nothing. From a terminal: python -m core.imports FILE")
+    if not st.button("Import", key="import_now", type="primary", disabled=not files or store().read_only):
+        return
+    report = Report()
+    try:
+        with tempfile.TemporaryDirectory() as folder, st.spinner("Importing…"):
+            for file in files:
+                name = Path(file.name)
+                path = Path(folder) / f"{safe_file_name(name.stem)}{name.suffix.lower()}"
+                path.write_bytes(file.getvalue())
+                import_file(store(), path, report)
+    except StoreError as error:
+        st.error(escape(str(error)))
+    show = st.warning if report.failed else st.success
+    show(escape(report.sentence))
+    for problem in report.problems[:_MAX_PROBLEMS]:
+        st.text(safe_text(problem, _MAX_PROBLEM))
+    if report.episodes and st.button("Show them", key="import_show"):
+        st.rerun()
