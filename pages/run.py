@@ -9,6 +9,7 @@ import streamlit as st
 
 from core import jobs
 from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
+from core.policies import POLICIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Unreadable
 from core.text import plural
 from core.types import EnvConfig, EpisodeStatus, OnDone, Spent
@@ -135,7 +136,8 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: 
         st.button("All runs", key="all-runs", type="tertiary", on_click=_leave_run)
         if rows:
             st.page_link("pages/traces.py", label="These episodes in Traces", query_params={"run": run.id})
-            st.page_link("pages/launch.py", label="Launch again →", query_params=_link(rows))
+            if rows[0].policy in POLICIES:  # not an agent of another program
+                st.page_link("pages/launch.py", label="Launch again →", query_params=_link(rows))
     facts = [when(run.created_at), *(_spec_texts(rows) if rows else ())]
     if run.name:  # the title is the name, so the id is shown here
         facts.insert(1, f"run {escape(short_id(run.id))}")

@@ -12,7 +12,7 @@ from core.record import RecordEpisodes
 from core.settings import load_settings
 from core.store import TraceStore
 from tests.support import pages
-from tests.support.pages import captions, texts
+from tests.support.pages import captions, page_links, texts
 
 TABS = ("Reward", "Ledger", "Tool call", "Timing", "State", "Map", "Audit", "Potential")
 
@@ -57,3 +57,4 @@ def test_it_is_listed_and_takes_part_in_the_lab(recorded_by_agent: TraceStore):
         assert not at.error
     at = pages.opened("run", id=recorded_by_agent.runs.newest().rows[0].id)
     assert "recorded from another program" in captions(at)
+    assert not any("Launch again" in str(link) for link in page_links(at))
