@@ -75,6 +75,8 @@ async def rollout(
     if len(shared.rollouts) >= service.max_rollouts:
         return _refused(f"There are {service.max_rollouts} rollouts in progress already. Try again later.", 429)
     run_id = planned.run.id
+    if run_id in shared.rollouts:
+        return JSONResponse({"detail": f"The rollout {run_id!r} is in progress. Give another run_id."}, 409)
     shared.rollouts.add(run_id)
     try:
         await asyncio.get_running_loop().run_in_executor(shared.pool, _play, shared, planned.run)
@@ -126,7 +128,7 @@ def abort(body: OneRun, shared: Shared) -> Aborted:
     return Aborted(ok=True, run_id=body.run_id)
 
 
-@router.get("/run/status/{run_id}", responses=problems(404))
+@router.get("/run/status/{run_id:path}", responses=problems(404))
 def status(run_id: str, shared: Shared) -> Status:
     run = shared.store.runs.get(run_id)
     return Status(run_id=run.id, status=run.status, started_at=run.started_at, finished_at=run.finished_at)

@@ -67,9 +67,10 @@ def test_a_rollout_is_played_stored_and_answered(service: RunningService):
 
 
 def test_a_run_id_is_used_once(service: RunningService):
-    request = {"run_id": "rollout-2", "policy": {"policy_name": "random", "config": {"max_llm_calls": 1}}}
+    request = {"run_id": "rollout/2", "policy": {"policy_name": "random", "config": {"max_llm_calls": 1}}}
     service.post("/rollout", request)
-    assert "rollout-2" in service.post("/rollout", request, 409)["detail"]
+    assert "rollout/2" in service.post("/rollout", request, 409)["detail"]
+    assert service.client.get("/run/status/rollout/2").json()["status"] == "completed"
 
 
 def test_what_is_wrong_is_answered_with_its_path(service: RunningService):
@@ -117,6 +118,7 @@ def test_a_rollout_can_be_aborted(service: RunningService):
         waiting = pool.submit(service.post, "/rollout", {"run_id": "aborted", "on_done": "reset", **ENDLESS})
         (run,) = wait_for("the run", lambda: [run for run in store.runs.newest(1).rows if run.id == "aborted"])
         wait_until_moving(store, store.runs.episodes(run.id).rows[0].id)
+        assert "in progress" in service.post("/rollout", {"run_id": "aborted", **ENDLESS}, 409)["detail"]
         assert service.post("/run/abort", {"run_id": "aborted"}) == {"ok": True, "run_id": "aborted"}
         answer = waiting.result()
     assert answer["aborted"] and answer["trajectories"][0]["steps"]
