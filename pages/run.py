@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any
 
@@ -27,6 +28,7 @@ from pages.components.run.cards import (
     row_headings,
     rows_with_cards,
     show_flash,
+    time_left,
 )
 from pages.components.run.model_cards import calls_model, show_spent, spent_on
 from pages.components.shared.corrupt_rows import show_corrupt_episodes, show_corrupt_runs
@@ -229,7 +231,7 @@ def _draw(run_id: str, was_active: bool) -> bool:
     places = len(rows) if all_as_cards else min(_MAX_CARDS, max(2, settings().max_workers))
     cards = rows_with_cards(rows, places, st.session_state.setdefault(f"cards-{run_id}", []))
     prepare_frames(cards, alone=len(cards) == 1)
-    _show_totals(run_id, rows, active)
+    _show_totals(run_id, rows, active, time_left(rows, played, datetime.now(UTC)) if active else "")
     if any(calls_model(row) for row in rows):
         show_spent(run_id)
     _show_cards(sorted(cards, key=rows.index) if all_as_cards else cards, per_seed, played, spent_on(cards))
@@ -249,7 +251,8 @@ def _sweep(active: bool) -> None:
             st.warning(escape(sentence))
 
 
-def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary]) -> None:
+def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary], left: str) -> None:
+    """left: how long it will take, or empty."""
     ended = len(rows) - len(active)
     played = [row for row in rows if row.n_steps]
     over = f"Mean over {plural(len(played), 'episode')} with at least one step, including running ones"
@@ -273,7 +276,7 @@ def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[Epi
         width="stretch",
         disabled=store().read_only or all(row.stop_requested for row in active),
     )
-    st.progress(ended / len(rows))
+    st.progress(ended / len(rows), text=left or None)
 
 
 def _stop_all(run_id: str) -> None:

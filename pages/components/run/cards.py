@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import streamlit as st
 from PIL import Image
@@ -19,13 +21,14 @@ from pages.components.player.position import go_to_frame, remember_frame
 from pages.components.run.model_cards import calls_model, show_last_decision, spent_figures
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line
-from pages.components.text.format import name_text, number, signed, status_badge, stop_reason_text
+from pages.components.text.format import name_text, number, seconds, signed, status_badge, stop_reason_text
 
 _CELL_PX = 32  # twice the textures' size
 _LARGE_CELL_PX = 48
 _FLASH = "run-flash"
 _MAX_PX = 640
 _MAX_FAILURE_LENGTH = 400
+_LEAST_SHARE = 0.01  # of the run, before its pace says anything
 _ROW_WIDTHS = (1.2, 2.0, 2.7, 1.1, 1.25, 1.0, 1.5)
 
 
@@ -182,6 +185,16 @@ def progress_of(row: EpisodeSummary, played: Played) -> tuple[float, str]:
         used = f"{number(played.decisions)} of {number(limits.max_decisions)} decisions"
         rest = f" · {number(row.n_steps)} steps" + ("" if played.steps == row.n_steps else " here")
     return min(1.0, max(of_steps, of_decisions)), used + rest
+
+
+def time_left(rows: Sequence[EpisodeSummary], played: Mapping[str, Played], now: datetime) -> str:
+    """How long a run will take at most, by the share of its limits that was used since it started; empty if unknown."""
+    started = min((row.started_at for row in rows if row.started_at), default=None)
+    used = sum(1.0 if row.status.is_over else progress_of(row, played[row.id])[0] for row in rows) / len(rows)
+    if started is None or not _LEAST_SHARE <= used < 1:
+        return ""
+    left_s = (now - started).total_seconds() * (1 - used) / used
+    return f"At most about {seconds(max(1.0, left_s))} left"
 
 
 def _figures(row: EpisodeSummary, spent: Spent | None) -> str:

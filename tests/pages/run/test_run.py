@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from core.store.queue import Queue
 from core.store.runs import Runs
 from core.types import EpisodeError, EpisodeSpec, EpisodeStatus, Limits, PolicySpec, QueuedEpisode, RewardConfig, Run
 from pages.components.player.cursor import Cursor
-from pages.components.run.cards import Played, episode_name, played_by, progress_of, rows_with_cards
+from pages.components.run.cards import Played, episode_name, played_by, progress_of, rows_with_cards, time_left
 from pages.components.text.escape import escape
 from pages.components.text.format import signed
 from tests.support import pages
@@ -295,3 +295,17 @@ def test_a_run_says_what_asked_for_it_and_how_long_it_took(data_dir: Path):
         opened("asked")
     )
     assert any("training session session-1" in text for text in pages.texts(opened(None)))
+
+
+def test_the_time_that_is_left_follows_from_the_share_that_was_used(recorded: TraceStore):
+    (row, *_) = recorded.episodes.page().rows
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    spec = replace(row.spec, limits=Limits(max_steps=100, max_decisions=100))
+    half = replace(row, spec=spec, status=EpisodeStatus.RUNNING, started_at=start, n_steps=50, n_decisions=50)
+    over = replace(half, id="over", status=EpisodeStatus.COMPLETED)
+    waiting = replace(half, id="waiting", status=EpisodeStatus.QUEUED, started_at=None, n_steps=0, n_decisions=0)
+    now = start + timedelta(seconds=60)
+    played = played_by((half, over, waiting))
+    assert time_left([half], played, now) == "At most about 1 min 00 s left"
+    assert time_left([over, half], played, now) == "At most about 20.0 s left"
+    assert time_left([waiting], played, now) == time_left([over], played, now) == ""
