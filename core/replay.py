@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from core.env import CrafterEnv
 from core.env.rules import ACTION_INDEX, ENGINE_VERSION
-from core.env.upstream import UPSTREAM_VERSION
 from core.types import Episode, EpisodeSpec, StateRecord
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayCheck:
     """frames: states compared, including the one after reset.
+    has_digests: False for an episode of another engine, whose states have none.
     diverged_at: the first frame that differs (0: after reset, k: after step k - 1); None if all are equal.
     """
 
@@ -22,6 +22,7 @@ class ReplayCheck:
     expected: str = ""
     found: str = ""
     recorded_engine: str = ""
+    has_digests: bool = True
 
     @property
     def exact(self) -> bool:
@@ -29,10 +30,10 @@ class ReplayCheck:
 
     @property
     def sentence(self) -> str:
-        if self.recorded_engine == UPSTREAM_VERSION:
+        if not self.has_digests:
             return (
-                "No proof: upstream's environment moves its creatures in another order in each process, so its "
-                "episodes cannot be simulated again."
+                f"No proof: it was not played by this engine ({self.recorded_engine or 'unknown'}), so it cannot be "
+                "simulated again."
             )
         if not self.frames:
             return "Nothing to compare: the episode has no world."
@@ -63,8 +64,8 @@ def check(episode: Episode) -> ReplayCheck:
     if episode.initial is not None:
         stored.insert(0, episode.initial)
     actions = [step.action for step in episode.steps]
-    if episode.spec.engine_version == UPSTREAM_VERSION:
-        return ReplayCheck(0, recorded_engine=UPSTREAM_VERSION)
+    if stored and not stored[0].state_digest:
+        return ReplayCheck(0, recorded_engine=episode.spec.engine_version, has_digests=False)
     frames = 0
     for frame, (expected, found) in enumerate(zip(stored, resimulate(episode.spec, actions), strict=False)):
         frames += 1

@@ -1,6 +1,7 @@
 """What other programs wrote, into the store; `python -m core.imports FILE...` does it.
 
 documents   our own exported episodes: JSON, JSONL, and zip files of them
+synth       databases of synth-ai's tracing
 reports     how many came in, and what could not be read
 command     the command
 """

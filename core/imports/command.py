@@ -19,7 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0: all came in or were there already; 1: something could not be read; 2: nothing could be stored."""
     parser = argparse.ArgumentParser(
         prog="python -m core.imports",
-        description="Import exported episodes (JSON, JSONL, or a zip file of them). Importing twice changes nothing.",
+        description="Import exported episodes (JSON, JSONL, or a zip file of them) and databases of synth-ai's tracing "
+        "(version 3). Importing twice changes nothing.",
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     given = parser.parse_args(arguments)

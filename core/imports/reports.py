@@ -8,6 +8,7 @@ from typing import Final
 
 from core.errors import InvalidInput, StoreError, StoreUnavailable
 from core.imports.documents import read_documents
+from core.imports.synth import is_synth, read_sessions
 from core.store import TraceStore
 from core.text import plural, visible
 
@@ -47,7 +48,7 @@ def import_file(store: TraceStore, path: Path, report: Report) -> None:
     An episode that cannot be read is counted and named. Raises StoreError where nothing can be stored.
     """
     try:
-        for where, read in read_documents(path):
+        for where, read in read_sessions(path) if is_synth(path) else read_documents(path):
             try:
                 found = read()
                 is_new = store.add_whole(

@@ -48,6 +48,17 @@ def pay_nothing_for_drinking(page: Page) -> None:
     settle(page)
 
 
+def click_until_shown(point: Locator, shown: Locator) -> None:
+    """Plotly loses a click on a point while it redraws, as it does after the click before."""
+    for patience_ms in (5_000, 10_000, WAIT_MS):
+        point.click(force=True)
+        try:
+            return expect(shown).to_be_visible(timeout=patience_ms)
+        except AssertionError:
+            if patience_ms == WAIT_MS:
+                raise
+
+
 def go_to(page: Page, name: str) -> None:
     """Use the menu."""
     page.get_by_role("link", name=name, exact=True).click(timeout=WAIT_MS)
@@ -158,8 +169,7 @@ def test_links_to_frames_and_episodes_lead_back_to_the_same_view(lab: Page):
     expect(points).to_have_count(3, timeout=WAIT_MS)  # the two, and the ring around the chosen one
     settle(lab)
     for at, title in enumerate(("farmer farmed01", "scripted honest01")):  # the policies are in alphabetical order
-        points.nth(at).click(force=True)
-        expect(lab.get_by_text(re.compile(f"^{title} on seed 13, .*: return"))).to_be_visible(timeout=WAIT_MS)
+        click_until_shown(points.nth(at), lab.get_by_text(re.compile(f"^{title} on seed 13, .*: return")))
         settle(lab)
     lab.get_by_role("link", name="Open it →").click(timeout=WAIT_MS)
     lab.wait_for_url("**/episode?id=honest01*", timeout=WAIT_MS)

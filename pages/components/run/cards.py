@@ -294,7 +294,11 @@ def _drawn(
 ) -> bytes | None:
     """The newest frame as PNG, or None. n_steps: part of the cache key. world: (seed, episode)."""
     scene = _store.episodes.latest_scene(episode_id)
-    return None if scene is None else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
+    return (
+        None
+        if scene is None or not scene.is_known
+        else _png(Image.fromarray(draw_scene(scene, view, size, (*world, scene.step))))
+    )
 
 
 def _size(view: tuple[int, int], cell: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from pages.components.shared.state import store
 from pages.components.text.escape import escape, safe_text
 
 _FILES: Final = "import_files"
-_KINDS: Final = ("json", "jsonl", "zip")
+_KINDS: Final = ("json", "jsonl", "zip", "db", "sqlite")
 _MAX_PROBLEMS: Final = 10
 _MAX_PROBLEM: Final = 300
 
@@ -30,7 +30,7 @@ def import_popover() -> None:
 @st.fragment
 def _panel() -> None:
     files = st.file_uploader(
-        "Exported episodes (JSON, JSONL, or a zip file of them)",
+        "Exported episodes (JSON, JSONL, zip), or a database of synth-ai's tracing",
         type=list(_KINDS),
         accept_multiple_files=True,
         key=_FILES,

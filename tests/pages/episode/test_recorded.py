@@ -8,6 +8,7 @@ import crafter
 import pytest
 
 from core.env import CrafterEnv
+from core.imports import Report, import_file
 from core.record import RecordEpisodes
 from core.settings import load_settings
 from core.store import TraceStore
@@ -45,7 +46,10 @@ def test_a_recorded_episode_opens_in_every_tab(recorded_by_agent: TraceStore, ta
 
 def test_its_replay_is_proved_or_the_page_says_why_not(recorded_by_agent: TraceStore):
     upstream, ours = recorded_by_agent.episodes.page().rows
-    for row, sentence in ((ours, "Replay exact: all 8 steps match"), (upstream, "No proof: upstream's environment")):
+    for row, sentence in (
+        (ours, "Replay exact: all 8 steps match"),
+        (upstream, "No proof: it was not played by this engine"),
+    ):
         at = pages.opened("episode", id=row.id)
         at.button(key="check-replay").click().run()
         assert any(text.startswith(sentence) for text in texts(at))
@@ -58,3 +62,14 @@ def test_it_is_listed_and_takes_part_in_the_lab(recorded_by_agent: TraceStore):
     at = pages.opened("run", id=recorded_by_agent.runs.newest().rows[0].id)
     assert "recorded from another program" in captions(at)
     assert not any("Launch again" in str(link) for link in page_links(at))
+
+
+def test_an_episode_without_frames_says_so(data_dir: Path):
+    store = TraceStore.from_settings(load_settings())
+    import_file(store, Path(__file__).parents[2] / "data" / "synth_tracing_v3.db", Report())
+    (row,) = store.episodes.page().rows
+    for tab in ("Model", "Reward", "Ledger", "State", "Map", "Audit"):
+        at = pages.opened("episode", state=None, id=row.id, tab=tab)
+        assert "No frames were recorded of this episode." in texts(at)
+    assert "imported" in captions(pages.opened("run", id=row.run_id))
+    assert not pages.opened("lab").error
