@@ -254,12 +254,12 @@ def _model_call(asked: Row | None, messages: Sequence[Row]) -> ModelCall | None:
         for message in messages
         if message.get("role") in ("system", "user")
     ]
-    answer = next((message for message in messages if message.get("role") == "assistant"), {})
+    answers = [message for message in messages if message.get("role") == "assistant"]
     return ModelCall(
         provider=str(asked.get("provider") or ""),
         model=str(asked.get("model_name") or ""),
         request={"messages": sent},
-        response_text=json.dumps(answer, ensure_ascii=False),
+        response_text=json.dumps(answers[:1], ensure_ascii=False),
         tokens_in=_count(asked.get("input_tokens")),
         tokens_out=_count(asked.get("output_tokens")),
         latency_ms=float(_count(asked.get("latency_ms")) or 0),
@@ -271,7 +271,8 @@ def _facts(text: str) -> StateFacts:
     inventory = dict.fromkeys(ITEMS, 0)
     if health := _HEALTH.search(text):
         inventory["health"] = int(health[1])
-    for entry in _INVENTORY.search(text)[1].split(",") if _INVENTORY.search(text) else ():  # pyright: ignore[reportOptionalSubscript]
+    held = _INVENTORY.search(text)
+    for entry in str(held[1]).split(",") if held else ():
         name, _, count = entry.strip().partition(":")
         if name in inventory and count.isdecimal() and len(count) < 6:
             inventory[name] = int(count)
