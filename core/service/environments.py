@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from core.env.checks import checked_seed
 from core.errors import InvalidInput
 from core.service.live import LiveEnvironment, observation_fields, read_actions, step_info
-from core.service.state import ALWAYS, Service, problems, service_of
+from core.service.state import ALWAYS, Done, Service, problems, service_of
 from core.text import quoted
 from core.types import EnvConfig
 
@@ -81,10 +81,6 @@ class Snapshot(BaseModel):
 
 class Restored(BaseModel):
     env_id: str
-
-
-class Done(BaseModel):
-    ok: bool = True
 
 
 class Branch(BaseModel):

@@ -16,7 +16,7 @@ from core.errors import InvalidInput
 from core.policies.tools import TOOL_NAME
 from core.requests import SafetyOptions
 from core.rubrics import load_rubrics
-from core.service.state import ALWAYS, Service, service_of
+from core.service.state import ALWAYS, Done, Service, service_of
 from core.settings import ServiceSettings
 from core.types import EnvConfig, SeedDescription
 
@@ -38,10 +38,6 @@ class Alive(BaseModel):
 
 class Health(BaseModel):
     healthy: bool = True
-
-
-class Done(BaseModel):
-    ok: bool = True
 
 
 @public.head("/", include_in_schema=False)

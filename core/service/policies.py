@@ -13,8 +13,7 @@ from core.errors import InvalidInput
 from core.policies import PicturePolicy, WaitingPolicy, make_policy
 from core.policies.tools import TOOL_NAME
 from core.requests import RequestedPolicy, policy_by_name, policy_spec
-from core.service.environments import Done
-from core.service.state import ALWAYS, LivePolicy, Service, problems, service_of
+from core.service.state import ALWAYS, Done, LivePolicy, Service, problems, service_of
 from core.types import ToolCall
 
 router = APIRouter(prefix="/policy", tags=["policies"], responses=ALWAYS)

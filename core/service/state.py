@@ -23,6 +23,12 @@ class Problem(BaseModel):
     detail: str
 
 
+class Done(BaseModel):
+    """Nothing else is to be said."""
+
+    ok: bool = True
+
+
 @dataclass
 class LivePolicy:
     """given: what it was made from, for rollouts that name it."""

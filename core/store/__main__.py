@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, MetaData, delete, insert, select
 
@@ -47,12 +47,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Check or copy the database of CRAFTSCOPE_DATA_DIR and CRAFTSCOPE_DB_URL. It is never changed.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("check", help="name what is corrupt; exit code 1 if anything is")
-    backup = commands.add_parser("backup", help="copy it into a new SQLite file; episodes may be running")
+    _add_command(commands, "check", "Name what is corrupt; exit code 1 if anything is.")
+    backup = _add_command(commands, "backup", "Copy it into a new SQLite file; episodes may be running.")
     backup.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist")
-    migrate_ = commands.add_parser("migrate", help="copy one of an older version and bring the copy up to date")
+    migrate_ = _add_command(commands, "migrate", "Copy one of an older version and bring the copy up to date.")
     migrate_.add_argument("--out", type=Path, default=_MIGRATED, metavar="FILE", help=f"default: {_MIGRATED}")
     return parser
+
+
+def _add_command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    return commands.add_parser(name, help=text, description=text)
 
 
 def _check(database: Database) -> int:
