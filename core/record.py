@@ -9,13 +9,12 @@ import threading
 import time
 import uuid
 import warnings
-from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from itertools import groupby
 from typing import Any, Final, SupportsFloat
 
 import crafter
@@ -51,6 +50,7 @@ from core.types import (
 )
 
 HEARTBEAT_S: Final = 2.0
+STORE_EVERY_S: Final = 0.25
 _MAX_WAITING: Final = 1_000  # decisions that are not stored yet
 _MAX_NUMBERS: Final = 64  # of one decision
 _MAX_NAME: Final = 100
@@ -233,7 +233,7 @@ class _Taken:
     timing: Timing
 
 
-@dataclass
+@dataclass(eq=False)
 class _Episode:
     """An episode that is being recorded."""
 
@@ -303,6 +303,16 @@ class _Episode:
         return found
 
 
+@dataclass(frozen=True)
+class _Waiting:
+    """A decision that is not stored yet, or the end of its episode."""
+
+    episode: _Episode
+    given: _Given = field(default_factory=_Given)
+    taken: _Taken | None = None
+    outcome: Outcome | None = None
+
+
 class _Writer:
     """Writes to the store in a thread of its own, so that the agent does not wait for it; its errors end the recording
     of an episode, never the agent."""
@@ -316,7 +326,10 @@ class _Writer:
         self._owner = 0  # the process that opened the store
         self._heartbeat: _Heartbeat | None = None
         self._thread: ThreadPoolExecutor | None = None
-        self._waiting = deque[Future[None]]()
+        self._job: Future[None] | None = None
+        self._waiting: list[_Waiting] = []
+        self._lock = threading.Lock()  # of the two above
+        self._hurry = threading.Event()
         self._problem: Exception | None = None  # not warned of yet
 
     def begin(self, spec: EpisodeSpec, initial: StateRecord) -> _Episode | None:
@@ -336,18 +349,19 @@ class _Writer:
 
     def record(self, episode: _Episode, given: _Given) -> bool:
         """Whether the recording goes on: not after an error, nor after a stop on the dashboard."""
-        self._later(partial(self._record, episode, given, episode.take()))
-        self._warn()
+        self._later(_Waiting(episode, given, episode.take()))
         return not episode.is_over
 
     def finish(self, episode: _Episode, outcome: Outcome) -> None:
-        self._later(partial(self._finish, episode, outcome))
-        self._warn()
+        self._later(_Waiting(episode, outcome=outcome))
 
     def flush(self) -> None:
         """Wait until all that was recorded is stored."""
-        while self._waiting:
-            self._waiting.popleft().result()
+        job = self._job
+        if job is not None:
+            self._hurry.set()
+            job.result()
+            self._hurry.clear()
         self._warn()
 
     def close(self) -> None:
@@ -360,36 +374,53 @@ class _Writer:
             self._store.close()
         self._store = self._heartbeat = self._thread = None
 
-    def _later(self, work: Callable[[], None]) -> None:
+    def _later(self, item: _Waiting) -> None:
         assert self._thread is not None
-        self._waiting.append(self._thread.submit(work))
-        while self._waiting[0].done() or len(self._waiting) > _MAX_WAITING:
-            self._waiting.popleft().result()
-            if not self._waiting:
-                return
+        with self._lock:
+            self._waiting.append(item)
+            if self._job is None or self._job.done():
+                self._job = self._thread.submit(self._store_waiting)
+        if len(self._waiting) > _MAX_WAITING:
+            self.flush()
+        self._warn()
 
-    def _record(self, episode: _Episode, given: _Given, taken: _Taken) -> None:
-        if episode.is_over:
-            return
+    def _store_waiting(self) -> None:
+        """Store what waits, again and again until nothing does. What comes within `STORE_EVERY_S` is one transaction:
+        one for each step would slow down a training."""
+        while True:
+            self._hurry.wait(STORE_EVERY_S)
+            with self._lock:
+                items, self._waiting = self._waiting, []
+                if not items:
+                    self._job = None
+                    return
+            for episode, its_items in groupby(items, lambda item: item.episode):
+                if not episode.is_over:
+                    self._store_items(episode, list(its_items))
+
+    def _store_items(self, episode: _Episode, items: list[_Waiting]) -> None:
+        decisions: list[Decision] = []
         try:
-            episode.recorder.record(episode.decision(given, taken))
+            try:
+                for item in items:
+                    if item.taken is not None:
+                        decisions.append(episode.decision(item.given, item.taken))
+            finally:  # those before one that cannot be scored
+                episode.recorder.record_all(decisions)
+            outcome = items[-1].outcome
+            if outcome is None and self._heartbeat is not None and self._heartbeat.stop_requested:
+                outcome = Outcome(StopReason.ABORTED, datetime.now(UTC))
+            if outcome is not None:
+                self._finish(episode, outcome)
         except (CraftscopeError, OSError) as error:
             episode.is_over = True
             self._failed(error)
-        else:
-            if self._heartbeat is not None and self._heartbeat.stop_requested:
-                self._finish(episode, Outcome(StopReason.ABORTED, datetime.now(UTC)))
 
     def _finish(self, episode: _Episode, outcome: Outcome) -> None:
-        if episode.is_over:
-            return
         episode.is_over = True
         if self._heartbeat is not None and self._heartbeat.episode_id == episode.id:
             self._heartbeat.episode_id = ""
-        try:
-            episode.recorder.finish(outcome)
-        except (StoreError, OSError) as error:
-            self._failed(error)
+        episode.recorder.finish(outcome)
 
     def _open(self) -> TraceStore:
         """The store of this process, with the run in it. A process that was forked opens its own."""
@@ -398,7 +429,8 @@ class _Writer:
             self._store = TraceStore(self._given) if isinstance(self._given, str) else self._given
             self._heartbeat = _Heartbeat(self._store)
             self._thread = ThreadPoolExecutor(1, "recording")
-            self._waiting.clear()
+            self._job, self._waiting = None, []
+            self._lock, self._hurry = threading.Lock(), threading.Event()
             config = {"policy": {"name": self._policy}, "recorded_by": worker_name(self._owner)}
             run = Run(self.run_id, datetime.now(UTC), (), name=self._policy, config=config, source=RunSource.RECORDED)
             self._store.runs.create_if_new(run)  # another environment of the same run may have been first

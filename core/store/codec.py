@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -152,8 +153,11 @@ class Payload(msgspec.Struct, frozen=True, omit_defaults=True):
 class RequestParts:
     """The parts of model requests that an episode has stored so far, by content."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}
+    def __init__(self, numbers: Mapping[bytes, int] = MappingProxyType({})) -> None:
+        self._numbers = dict(numbers)
+
+    def copy(self) -> RequestParts:
+        return RequestParts(self._numbers)
 
     def known(self, number: int, part: bytes) -> None:
         """Register a stored part."""

@@ -1,10 +1,11 @@
-"""Records an episode while it runs: one short transaction for each decision, committed when `record` returns."""
+"""Records an episode while it runs: each decision, or several, in one short transaction."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -48,13 +49,13 @@ _STORE_MS: Final = update(decisions).where(decisions.c.id == bindparam("key")).v
 _UNMERGE: Final = delete(scene_chunks).where(
     scene_chunks.c.episode_id == bindparam("key"), scene_chunks.c.first >= bindparam("start")
 )
-_NEW_DECISION: Final = insert(decisions).returning(decisions.c.id)
+_NEW_DECISION: Final = insert(decisions).returning(decisions.c.id, decisions.c.idx)
 _NEW_PAYLOAD: Final = insert(decision_payloads)
 _NEW_COMPONENTS: Final = insert(reward_components)
 _NEW_CHUNK: Final = insert(scene_chunks)
 
 CHUNK_SCENES: Final = 512
-"""Scenes in a merged chunk, at least. Until there are as many, each decision's scenes are a chunk of their own."""
+"""Scenes in a merged chunk, at least. Until there are as many, those of each transaction are a chunk of their own."""
 
 
 class EpisodeRecorder:
@@ -83,9 +84,9 @@ class EpisodeRecorder:
         self._env_rewards: list[float] = []
         self._rewards: list[float] = []
         self._unlocked = set[str]()
-        self._chunks: list[bytes] = []  # packed scenes that are not merged yet, a decision's in each
+        self._chunks: list[bytes] = []  # packed scenes that are not merged yet, one of each transaction
         self._first_scene = 0  # the position of the first of them; the one of the reset is at 0
-        self._unsaved_store_ms: tuple[int, float] | None = None
+        self._unsaved_store_ms: list[dict[str, Any]] = []
 
     def start(self, started_at: datetime, initial: StateRecord) -> None:
         """Store the world after reset. `started_at` is UTC."""
@@ -100,17 +101,22 @@ class EpisodeRecorder:
 
     def record(self, decision: Decision) -> None:
         """Store a finished decision. It is committed when this returns. Raises InvalidInput for one out of order."""
-        if self._layout is None or decision.index != len(self._rewards):
-            raise InvalidInput(f"Decision {decision.index} of episode {self._id} is not the next one to record.")
+        self.record_all([decision])
+
+    def record_all(self, batch: Sequence[Decision]) -> None:
+        """Store several decisions in one transaction, in order: all of them or none."""
+        n_known = len(self._rewards)
+        if self._layout is None or [decision.index for decision in batch] != list(range(n_known, n_known + len(batch))):
+            at = ", ".join(str(decision.index) for decision in batch)
+            raise InvalidInput(f"Decision {at} of episode {self._id} is not the next one to record.")
+        if not batch:
+            return
         began = time.perf_counter()
-        request, places, new_parts = self._request_parts.split(
-            decision.model_call.request if decision.model_call else {}
-        )
-        text = encode_decision(decision, self._layout, (request, places))
-        payload = compress(text, self._dictionary)
-        unlocks = {name: at for name, at in first_unlocks(decision.steps).items() if name not in self._unlocked}
-        n_steps = self._n_steps + len(decision.steps)
-        packed = [pack_scenes([step.state.scene for step in decision.steps])] if decision.steps else []
+        new = self._encode(batch, self._layout)
+        steps = [step for decision in batch for step in decision.steps]
+        n_steps = self._n_steps + len(steps)
+        unlocks = {name: at for name, at in first_unlocks(steps).items() if name not in self._unlocked}
+        packed = [pack_scenes([step.state.scene for step in steps])] if steps else []
         fills_chunk = n_steps + 1 - self._first_scene >= CHUNK_SCENES
 
         with self._database.writing() as connection:
@@ -118,41 +124,41 @@ class EpisodeRecorder:
             self._update(
                 connection,
                 _COUNT,
-                expected=decision.index,
+                expected=n_known,
                 heartbeat_at=datetime.now(UTC),
-                n_decisions=decision.index + 1,
+                n_decisions=n_known + len(batch),
                 n_steps=n_steps,
                 n_achievements=len(self._unlocked) + len(unlocks),
-                env_return=math.fsum((*self._env_rewards, decision.env_reward)),
-                shaped_return=math.fsum((*self._rewards, decision.reward.total)),
+                env_return=math.fsum((*self._env_rewards, *(decision.env_reward for decision in batch))),
+                shaped_return=math.fsum((*self._rewards, *(decision.reward.total for decision in batch))),
             )
             self._save_store_ms(connection)
-            row = {"episode_id": self._key, **_decision_row(decision, self._n_steps)}
-            key = connection.execute(_NEW_DECISION, row).scalar_one()
-            connection.execute(_NEW_PAYLOAD, {"decision_id": key, "blob": payload})
-            types = _insert_components(connection, key, decision.reward.components, self._component_types)
+            keys = {row.idx: row.id for row in connection.execute(_NEW_DECISION, new.rows)}
+            payloads = zip(batch, new.payloads, strict=True)
+            connection.execute(_NEW_PAYLOAD, [{"decision_id": keys[d.index], "blob": blob} for d, blob in payloads])
+            components = [(keys[d.index], d.reward.components) for d in batch]
+            types = _insert_components(connection, components, self._component_types)
             if unlocks:
                 rows = [{"episode_id": self._key, "name": name, "step": step} for name, step in unlocks.items()]
                 connection.execute(insert(episode_achievements), rows)
-            if new_parts:
-                parts = [{"episode_id": self._key, "idx": n, "blob": compress(p)} for n, p in new_parts.items()]
+            if new.parts:
+                parts = [{"episode_id": self._key, "idx": n, "blob": compress(p)} for n, p in new.parts.items()]
                 connection.execute(insert(request_parts), parts)
             if fills_chunk:
                 self._merge(connection, [*self._chunks, *packed], n_steps)
             elif packed:
-                connection.execute(_NEW_CHUNK, self._chunk(self._n_steps + 1, len(decision.steps), packed))
+                connection.execute(_NEW_CHUNK, self._chunk(self._n_steps + 1, len(steps), packed))
 
-        self._dictionary = self._dictionary or Dictionary(text)
-        for number, part in new_parts.items():
-            self._request_parts.known(number, part)
-        self._component_types = types
-        self._count(decision, unlocks)
+        self._dictionary, self._request_parts, self._component_types = new.dictionary, new.request_parts, types
+        for decision in batch:
+            self._count(decision)
         if fills_chunk:
             self._chunks, self._first_scene = [], n_steps + 1
         else:
             self._chunks += packed
-        stored_ms = decision.timing.store_ms  # known of one that was stored before
-        self._unsaved_store_ms = (key, (time.perf_counter() - began) * 1000 if stored_ms is None else stored_ms)
+        each_ms = (time.perf_counter() - began) * 1000 / len(batch)
+        unknown = [keys[decision.index] for decision in batch if decision.timing.store_ms is None]
+        self._unsaved_store_ms = [{"key": key, "ms": each_ms} for key in unknown]
 
     def finish(self, outcome: Outcome) -> None:
         """Store how the episode ended, merge its last scenes and write its reward facts."""
@@ -170,12 +176,30 @@ class EpisodeRecorder:
                 self._merge(connection, self._chunks, self._n_steps)
             connection.execute(insert(episode_packs), [{"episode_id": self._key, "blob": facts}])
 
-    def _count(self, decision: Decision, unlocks: dict[str, int]) -> None:
+    def _encode(self, batch: Sequence[Decision], layout: Layout) -> _Encoded:
+        """The rows of decisions, and what this recorder knows once they are stored."""
+        known = self._request_parts.copy()
+        new = _Encoded(self._dictionary, known)
+        first_step = self._n_steps
+        for decision in batch:
+            request = decision.model_call.request if decision.model_call else {}
+            rest, places, parts = known.split(request)
+            for number, part in parts.items():
+                known.known(number, part)
+            text = encode_decision(decision, layout, (rest, places))
+            new.payloads.append(compress(text, new.dictionary))
+            new.dictionary = new.dictionary or Dictionary(text)
+            new.rows.append({"episode_id": self._key, **_decision_row(decision, first_step)})
+            new.parts |= parts
+            first_step += len(decision.steps)
+        return new
+
+    def _count(self, decision: Decision) -> None:
         """Count a stored decision."""
         self._n_steps += len(decision.steps)
         self._env_rewards.append(decision.env_reward)
         self._rewards.append(decision.reward.total)
-        self._unlocked.update(unlocks)
+        self._unlocked.update(first_unlocks(decision.steps))
         self._facts.add(
             decision.before,
             decision.after,
@@ -213,37 +237,49 @@ class EpisodeRecorder:
         return {"episode_id": self._key, "first": first, "n": n, "blob": compress(packed)}
 
     def _save_store_ms(self, connection: Connection) -> None:
-        if self._unsaved_store_ms is not None:
-            key, store_ms = self._unsaved_store_ms
-            connection.execute(_STORE_MS, {"key": key, "ms": store_ms})
+        if self._unsaved_store_ms:
+            connection.execute(_STORE_MS, self._unsaved_store_ms)
+
+
+@dataclass
+class _Encoded:
+    """Decisions that are about to be stored. dictionary, request_parts: with those of these decisions."""
+
+    dictionary: Dictionary | None
+    request_parts: RequestParts
+    rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    payloads: list[bytes] = field(default_factory=list[bytes])
+    parts: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
 
 def _insert_components(
-    connection: Connection, key: int, components: Sequence[RewardComponent], types: dict[tuple[str, str], int]
+    connection: Connection,
+    components: Sequence[tuple[int, Sequence[RewardComponent]]],
+    types: dict[tuple[str, str], int],
 ) -> dict[tuple[str, str], int]:
-    """Store a decision's reward components. Returns the known types: `types`, or all if there were new ones."""
-    if not components:
-        return types
-    if missing := {(component.kind, component.name) for component in components} - types.keys():
+    """Store the reward components of decisions, given by their key. Returns the known types: `types`, or all if there
+    were new ones."""
+    found = {(component.kind, component.name) for _, parts in components for component in parts}
+    if missing := found - types.keys():
         rows = [{"kind": kind, "name": name} for kind, name in sorted(missing)]
         connection.execute(insert_ignoring(connection, component_types), rows)
         types = {(row.kind, row.name): row.id for row in connection.execute(select(component_types))}
-    connection.execute(
-        _NEW_COMPONENTS,
-        [
-            {
-                "decision_id": key,
-                "k": k,
-                "type_id": types[component.kind, component.name],
-                "delta": component.delta,
-                "weight": component.weight,
-                "value": component.value,
-                "count_prior": component.count_prior,
-                "count_limit": component.count_limit,
-            }
-            for k, component in enumerate(components)
-        ],
-    )
+    rows = [
+        {
+            "decision_id": key,
+            "k": k,
+            "type_id": types[component.kind, component.name],
+            "delta": component.delta,
+            "weight": component.weight,
+            "value": component.value,
+            "count_prior": component.count_prior,
+            "count_limit": component.count_limit,
+        }
+        for key, parts in components
+        for k, component in enumerate(parts)
+    ]
+    if rows:
+        connection.execute(_NEW_COMPONENTS, rows)
     return types
 
 
@@ -263,6 +299,7 @@ def _decision_row(decision: Decision, step_start: int) -> dict[str, Any]:
         "inference_ms": timing.inference_ms,
         "env_step_ms": timing.env_step_ms,
         "overhead_ms": timing.overhead_ms,
+        "store_ms": timing.store_ms,  # known of one that was stored elsewhere before
         "model": call.model if call else None,
         "tokens_in": sum_known(call.tokens_in for call in calls),
         "tokens_out": sum_known(call.tokens_out for call in calls),

@@ -15,6 +15,7 @@ from core.store.tables import episodes, runs
 from core.types import Episode, EpisodeStatus, QueuedEpisode, Run
 
 _WORKER: Final = "import"
+_AT_ONCE: Final = 100  # decisions; their scenes are one chunk, which is read as a whole
 
 
 def store_whole(database: Database, run: Run, episode: Episode, *, group_index: int, created_at: datetime) -> bool:
@@ -36,8 +37,8 @@ def store_whole(database: Database, run: Run, episode: Episode, *, group_index: 
         recorder = EpisodeRecorder(OneTransaction(connection), episode.id)
         if episode.initial is not None:
             recorder.start(episode.started_at, episode.initial)
-        for decision in episode.decisions:
-            recorder.record(decision)
+        for first in range(0, len(episode.decisions), _AT_ONCE):
+            recorder.record_all(episode.decisions[first : first + _AT_ONCE])
         recorder.finish(episode.outcome)
     return True
 
