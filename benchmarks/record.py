@@ -17,9 +17,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import DummyVecEnv
-
 from core.env import CrafterEnv
 from core.record import RecordEpisodes
 from core.store import TraceStore
@@ -46,6 +43,8 @@ def main() -> None:
 
 def train(store: TraceStore | None) -> float:
     """Seconds of a training of `STEPS` steps."""
+    from stable_baselines3 import PPO  # noqa: PLC0415  it is not among the project's own requirements
+    from stable_baselines3.common.vec_env import DummyVecEnv  # noqa: PLC0415
 
     def build() -> Any:
         env = CrafterEnv(length=500)
