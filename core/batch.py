@@ -15,7 +15,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol
@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Meta
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from tqdm import tqdm
 
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError, InvalidInput, JobError, did_you_mean
@@ -53,7 +54,6 @@ MAX_ATTEMPTS: Final = 3
 
 _MAX_BYTES: Final = 1_000_000
 _POLL_S: Final = 0.2
-_BAR: Final = 30
 _KEPT: Final = (EpisodeStatus.COMPLETED, EpisodeStatus.FAILED)
 
 
@@ -169,27 +169,12 @@ def _fields(kind: type[Any], given: Mapping[str, Any], where: str) -> Any:
 # --------------------------------------------------------------------------------------------------- playing
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """total: episodes of the plan. done: of these, over. first: those that were over before this start."""
+    """total: episodes of the plan. done: of these, over."""
 
-    total: int
     done: int
-    first: int
-    began_s: float = field(default_factory=time.monotonic)
-
-    @property
-    def eta_s(self) -> float | None:
-        """Seconds to the end, by what this start has played so far."""
-        played = self.done - self.first
-        return None if not played else (time.monotonic() - self.began_s) / played * (self.total - self.done)
-
-    def line(self) -> str:
-        """A bar, counts and the time that is left."""
-        filled = _BAR * self.done // max(1, self.total)
-        eta = self.eta_s
-        left = "" if eta is None or self.done == self.total else f", about {eta:,.0f} s left"
-        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {self.done:,} of {plural(self.total, 'episode')}{left}"
+    total: int
 
 
 class Backend(Protocol):
@@ -237,7 +222,7 @@ def play_batch(store: TraceStore, runs: Sequence[Run], backend: Backend) -> Iter
     for run in runs:
         store.runs.create_if_new(replace(run, episodes=()))
     attempts = Counter[tuple[str, Place]]()
-    progress: Progress | None = None
+    is_first_look = True
     while True:
         backend.look()
         done = 0
@@ -249,7 +234,7 @@ def play_batch(store: TraceStore, runs: Sequence[Run], backend: Backend) -> Iter
                 statuses = stored[place]
                 if backend.is_playing(run, place) or any(not status.is_over for status in statuses):
                     continue
-                is_stopped = EpisodeStatus.ABORTED in statuses and progress is not None
+                is_stopped = EpisodeStatus.ABORTED in statuses and not is_first_look
                 if is_stopped or statuses & set(_KEPT) or attempts[run.id, place] == MAX_ATTEMPTS:
                     done += 1
                 else:
@@ -258,9 +243,8 @@ def play_batch(store: TraceStore, runs: Sequence[Run], backend: Backend) -> Iter
             if missing:
                 backend.play(run, missing)
         total = sum(len(run.episodes) for run in runs)
-        progress = progress or Progress(total, done, done)
-        progress.done = done
-        yield progress
+        is_first_look = False
+        yield Progress(done, total)
         if done == total:
             return
         time.sleep(_POLL_S)
@@ -315,11 +299,12 @@ def _ray(store: TraceStore, settings: Settings, address: str) -> Backend:
 
 
 def _follow(store: TraceStore, runs: Sequence[Run], backend: Backend) -> int:
-    progress = None
+    bar = None
     for progress in play_batch(store, runs, backend):
-        sys.stderr.write(f"\r{progress.line()}\x1b[K")
-        sys.stderr.flush()
-    sys.stderr.write("\n")
+        bar = bar or tqdm(total=progress.total, initial=progress.done, unit=" episodes")
+        bar.update(progress.done - bar.n)
+    if bar is not None:
+        bar.close()
     statuses = Counter[str]()
     for run in runs:
         for place, found in _stored(store, run).items():

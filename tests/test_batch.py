@@ -178,7 +178,7 @@ def test_the_command_plays_a_plan_and_says_what_came_of_it(tmp_path: Path):
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         assert "4 runs of batch tiny-" in done.stdout and "12 completed" in done.stdout
-        assert "12 of 12 episodes" in done.stderr
+        assert "12/12" in done.stderr
 
 
 def test_the_command_reports_a_wrong_plan(

@@ -31,11 +31,11 @@ ALLOWED = {
     "replay": {"env"},
     "dataset": {"env", "store"},
     "store": {"env.rules", "facts", "scenes", "settings"},
-    "exports": {"env.rules", "policies", "rewards", "settings", "store"},
+    "exports": {"env", "policies", "rewards", "settings", "store"},
     "requests": {"env.rules", "exports", "plan", "policies", "rewards", "settings", "store"},
     "record": {"env", "rewards", "slots", "store"},
     "slots": {"settings"},
-    "imports": {"env.rules", "exports", "settings", "store"},
+    "imports": {"env", "exports", "settings", "store"},
     "jobs": {"store", "settings", "slots"},
     "integrations": {"env", "policies", "rewards"},
     "service": {

@@ -16,15 +16,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from core.env.rules import ACHIEVEMENTS
 from core.errors import CraftscopeError, InvalidInput, UnknownEpisode
 from core.exports.document import document_schema, episode_json
 from core.exports.episodes import episodes_of
 from core.exports.files import write_whole
+from core.exports.folders import FOLDERS, folder_writer
 from core.exports.lines import LINES
 from core.exports.sft import SftFilter, sft_lines, sft_schema
 from core.settings import load_settings
-from core.store import EpisodeFilter, TraceStore
+from core.store import EpisodeFilter, EpisodeSummary, TraceStore
 from core.store.blobs import to_json
 from core.store.database import FILE_NAME, parsed_url
 from core.text import plural, visible
@@ -49,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _write_document(given.out, to_json(sft_schema() if given.sft else document_schema()))
         elif given.sft:
             return _export_sft(given)
-        elif given.format == "parquet":
-            return _export_parquet(given)
+        elif given.format in FOLDERS:
+            return _export_folder(given)
         elif given.format:
             return _export_lines(given)
         else:
@@ -99,9 +102,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sft", action="store_true", help="write decisions as training examples")
     parser.add_argument(
         "--format",
-        choices=(*LINES, "parquet"),
+        choices=(*LINES, *FOLDERS),
         help="write many episodes: jsonl (whole), samples (decisions for trainers), stats (as Crafter's recorder), "
-        "or parquet (three tables; --out is then a new folder)",
+        "atif (trajectories), otel (OpenTelemetry spans), or into a new folder --out: parquet (three tables), minari "
+        "(a dataset, such as ~/.minari/datasets/crafter/farmer-v0)",
     )
     sft = parser.add_argument_group(
         "filters of --sft and --format", "Without any: every episode; of --sft every decision with a valid model call."
@@ -142,8 +146,8 @@ def _check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
         parser.error("give --sft or --format, not both")
     if (given.sft or given.format) and given.episode_id is not None:
         parser.error("--sft and --format take no episode id; use the filters, such as --episode or --run")
-    if given.format == "parquet" and given.out is None:
-        parser.error("--format parquet needs --out, a new folder")
+    if given.format in FOLDERS and given.out is None:
+        parser.error(f"--format {given.format} needs --out, a new folder")
     if given.format and (given.schema or _of_decisions(_sft_filter(given)) != SftFilter()):
         parser.error("--format takes whole episodes: --schema and the filters of decisions belong to --sft")
     if given.sft or given.format:
@@ -214,10 +218,22 @@ def _export_sft(given: argparse.Namespace) -> int:
 
 
 def _export_lines(given: argparse.Namespace) -> int:
-    wanted = _sft_filter(given)
     with _open_store() as store:
-        lines = LINES[given.format](store, episodes_of(store, wanted.episodes, wanted.episode_ids))
-        return _export(given.out, lines, _NO_EPISODE)
+        return _export(given.out, LINES[given.format](store, _episodes(store, given)), _NO_EPISODE)
+
+
+def _export_folder(given: argparse.Namespace) -> int:
+    with _open_store() as store:
+        count = folder_writer(given.format)(store, _episodes(store, given), given.out.absolute())
+    sys.stderr.write(f"{plural(count, 'episode')} in {visible(str(given.out))}.\n" if count else _NO_EPISODE)
+    return 0 if count else 1
+
+
+def _episodes(store: TraceStore, given: argparse.Namespace) -> Iterator[EpisodeSummary]:
+    """The episodes that were asked for, counted on a terminal while they are written."""
+    wanted = _sft_filter(given)
+    found = episodes_of(store, wanted.episodes, wanted.episode_ids)
+    return iter(tqdm(found, unit=" episodes", disable=True if given.out is None else None))
 
 
 def _export(out: Path | None, lines: Iterator[bytes], no_match: str) -> int:
@@ -228,16 +244,6 @@ def _export(out: Path | None, lines: Iterator[bytes], no_match: str) -> int:
         return 1
     _write(out, chain(first, lines))
     return 0
-
-
-def _export_parquet(given: argparse.Namespace) -> int:
-    from core.exports.parquet import write_parquet  # noqa: PLC0415  pyarrow takes 30 MB, which services do without
-
-    wanted = _sft_filter(given)
-    with _open_store() as store:
-        count = write_parquet(store, episodes_of(store, wanted.episodes, wanted.episode_ids), given.out.absolute())
-    sys.stderr.write(f"{plural(count, 'episode')} in {visible(str(given.out))}.\n" if count else _NO_EPISODE)
-    return 0 if count else 1
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -81,3 +82,25 @@ def first_of(
             put(line)
         count, size = count + 1, size + len(line)
     return Portion(count, size, is_all=True)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Generator[Path]:
+    """A folder under another name, which gets its own at the end of the block; if the block raises, none is left.
+
+    Raises InvalidInput for one that exists or cannot be made.
+    """
+    unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        if folder.exists() or folder.is_symlink():
+            raise FileExistsError(0, "it exists already")
+        unfinished.mkdir(parents=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput(f"{visible(str(folder))} cannot be made ({why}). Name a new folder.") from error
+    try:
+        yield unfinished
+        with _refused(folder, OSError):
+            unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

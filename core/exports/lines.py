@@ -1,4 +1,7 @@
-"""Formats of one JSON object a line: whole episodes, decision samples, and the statistics of Crafter's own recorder."""
+"""Formats of one JSON object a line: whole episodes, decision samples, and the statistics of Crafter's own recorder.
+
+`LINES` names them all, with those of `atif` and `otel`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from core.env.rules import ACHIEVEMENTS
+from core.exports.atif import atif_lines
 from core.exports.document import episode_json
+from core.exports.otel import otel_lines
 from core.store import EpisodeSummary, TraceStore
 from core.store.blobs import to_json
 from core.types import Decision
@@ -55,5 +60,11 @@ def stats_lines(store: TraceStore, episodes: Iterable[EpisodeSummary]) -> Iterat
         yield json.dumps(row).encode() + b"\n"
 
 
-LINES: Final[dict[str, Lines]] = {"jsonl": document_lines, "samples": sample_lines, "stats": stats_lines}
+LINES: Final[dict[str, Lines]] = {
+    "jsonl": document_lines,
+    "samples": sample_lines,
+    "stats": stats_lines,
+    "atif": atif_lines,
+    "otel": otel_lines,
+}
 """The formats by name."""

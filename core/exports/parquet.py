@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +16,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.errors import InvalidInput
+from core.exports.files import new_folder
 from core.store import EpisodeSummary, TraceStore
-from core.text import visible
 from core.types import Decision
 
 _EPISODES_AT_ONCE: Final = 20  # a row group of each file
@@ -93,44 +93,22 @@ def write_parquet(store: TraceStore, episodes: Iterable[EpisodeSummary], folder:
     that exists or cannot be made, and what the store raises; no folder is left then. Without an episode none is made.
     """
     left = iter(episodes)
-    first = list(islice(left, _EPISODES_AT_ONCE))
-    if not first:
+    some = list(islice(left, _EPISODES_AT_ONCE))
+    if not some:
         return 0
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    try:
-        unfinished.mkdir()
-        if folder.exists():
-            raise FileExistsError(0, "it exists already")
-    except OSError as error:
-        _remove(unfinished)
-        raise InvalidInput(f"{visible(str(folder))} cannot be made ({error.strerror}). Name a new folder.") from error
     count = 0
-    try:
-        writers = {name: pq.ParquetWriter(unfinished / f"{name}.parquet", schema) for name, schema in _SCHEMAS.items()}
-        try:
-            some = first
-            while some:
-                for name, rows in _rows(store, some).items():
-                    if rows:
-                        writers[name].write_table(pa.Table.from_pylist(rows, schema=_SCHEMAS[name]))
-                count += len(some)
-                some = list(islice(left, _EPISODES_AT_ONCE))
-        finally:
-            for writer in writers.values():
-                writer.close()
-        unfinished.rename(folder)
-    except BaseException:
-        _remove(unfinished)
-        raise
+    with new_folder(folder) as unfinished, ExitStack() as files:
+        writers = {
+            name: files.enter_context(pq.ParquetWriter(unfinished / f"{name}.parquet", schema))
+            for name, schema in _SCHEMAS.items()
+        }
+        while some:
+            for name, rows in _rows(store, some).items():
+                if rows:
+                    writers[name].write_table(pa.Table.from_pylist(rows, schema=_SCHEMAS[name]))
+            count += len(some)
+            some = list(islice(left, _EPISODES_AT_ONCE))
     return count
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder of ours that is not finished."""
-    for name in _SCHEMAS:
-        (folder / f"{name}.parquet").unlink(missing_ok=True)
-    if folder.is_dir():
-        folder.rmdir()
 
 
 def _rows(store: TraceStore, episodes: list[EpisodeSummary]) -> dict[str, list[dict[str, Any]]]:

@@ -25,6 +25,7 @@ The JSON Schema of a line is printed by `python -m core.exports --sft --schema`;
 | `env_return`            |                                                                                            |
 | `error_kind`            | why the call was invalid; null if it was valid                                             |
 | `warning`               | what was wrong with a valid call; mostly null                                              |
+| `value`, `logprob`      | the agent's value, and the log-probability of its answer; null where not recorded          |
 
 The assistant's message is that of the chat-completions API, whatever dialect the model speaks: `role`, `content` (null
 where there is none), `tool_calls` with the arguments as the model sent them, and `reasoning_content` where the server
@@ -47,10 +48,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.errors import InvalidInput, UnknownEpisode
+from core.exports.calls import arguments_object, request_messages, request_tools
 from core.exports.episodes import episodes_of
 from core.policies.llm.prompt import Message, default_system_prompt
-from core.policies.tools import TOOL_NAME, ParsedResponse, parse_response, read_tool_call, tool_schema
-from core.policies.tools.values import as_dict, as_list, is_dict
+from core.policies.tools import ParsedResponse, parse_response, read_tool_call, tool_schema
+from core.policies.tools.values import as_dict, as_list
 from core.store import EpisodeFilter, EpisodeSummary, Exchange, TraceStore
 from core.store.blobs import to_json
 from core.types import ToolCall
@@ -101,6 +103,8 @@ class SftRecord(msgspec.Struct, frozen=True):
     env_return: float
     error_kind: str | None
     warning: str | None
+    value: float | None = None
+    logprob: float | None = None
 
     @property
     def prompt(self) -> tuple[Message, ...]:
@@ -172,7 +176,7 @@ def _exchanges(store: TraceStore, episode_id: str, wanted: SftFilter) -> Iterato
         if exchange is None:
             return
         after = exchange.index
-        if _request_messages(exchange) or wanted.all_policies:
+        if request_messages(exchange.model_call) or wanted.all_policies:
             yield exchange
 
 
@@ -204,8 +208,8 @@ def _line(record: SftRecord) -> bytes:
 def _record(episode: EpisodeSummary, exchange: Exchange) -> SftRecord:
     call, max_actions = exchange.model_call, episode.spec.max_actions_per_call
     sent = tuple(call for call in exchange.tool_calls if _is_complete(call))
-    prompt = _request_messages(exchange)
-    tools = [as_dict(tool) for tool in as_list(call.request.get("tools") if call else None)]
+    prompt = request_messages(exchange.model_call)
+    tools = request_tools(call)
     if not prompt:
         prompt, tools = _default_prompt(exchange, max_actions), [tool_schema(max_actions)]
     return SftRecord(
@@ -229,6 +233,8 @@ def _record(episode: EpisodeSummary, exchange: Exchange) -> SftRecord:
         env_return=episode.env_return,
         error_kind=exchange.error_kind,
         warning=exchange.warning,
+        value=exchange.value,
+        logprob=exchange.logprob,
     )
 
 
@@ -241,27 +247,10 @@ def _with_object(message: Message) -> Message:
     calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
     functions = [as_dict(call.get("function")) for call in calls]
     with_objects = [
-        {**call, "function": {**function, "arguments": _object(function.get("arguments"))}}
+        {**call, "function": {**function, "arguments": arguments_object(function.get("arguments"))}}
         for call, function in zip(calls, functions, strict=True)
     ]
     return {**message, "tool_calls": with_objects} if calls else message
-
-
-def _object(arguments: Any) -> dict[str, Any]:
-    try:
-        decoded: Any = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        decoded = None
-    if is_dict(decoded):
-        return decoded
-    read = read_tool_call(TOOL_NAME, arguments, max_actions=None).call
-    return {"actions": list(read.actions), "reasoning": read.reasoning}
-
-
-def _request_messages(exchange: Exchange) -> list[Message]:
-    """The messages of the request as sent; empty if no model was asked."""
-    call = exchange.model_call
-    return [as_dict(message) for message in as_list(call.request.get("messages") if call else None)]
 
 
 def _default_prompt(exchange: Exchange, max_actions: int) -> list[Message]:

@@ -281,6 +281,8 @@ def _exchange(reader: EpisodeReader, row: AnyRow) -> Exchange:
         error_kind=call.error_kind if call else failed_as,
         warning=payload.warning,
         answered_s=payload.timing.agent_response_s,
+        value=row.value,
+        logprob=row.logprob,
     )
 
 

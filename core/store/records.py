@@ -188,6 +188,8 @@ class Exchange:
     error_kind: str | None
     warning: str | None
     answered_s: float
+    value: float | None = None
+    logprob: float | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
