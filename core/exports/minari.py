@@ -116,8 +116,8 @@ def _buffer(summary: EpisodeSummary, episode: Episode) -> EpisodeBuffer:
         observations[step.index + 1] = env.step(ACTION_INDEX[step.action])[0]
     if steps and env.state().state_digest != steps[-1].state.state_digest:
         raise InvalidInput(
-            f"Episode {summary.id} cannot be simulated again, so its pictures cannot be drawn: it was played by another "
-            f"engine ({visible(summary.spec.engine_version) or 'unknown'}). Leave it out, with --run or --episode."
+            f"Episode {summary.id} was played by another engine ({visible(summary.spec.engine_version) or 'unknown'}) and "
+            "cannot be simulated again, so it has no pictures. Leave it out."
         )
     decision, shaped = np.full(len(steps) + 1, -1), np.zeros(len(steps) + 1)
     for each in episode.decisions:
