@@ -14,7 +14,7 @@ files       a file or folder that is seen whole or not at all; the first of many
 command     the command
 """
 
-from core.exports.command import main, sft_command
+from core.exports.command import export_command, main
 from core.exports.document import VERSION, EpisodeDocument, document_schema, episode_json, read_document
 from core.exports.episodes import episodes_of
 from core.exports.files import Portion, first_of, write_whole
@@ -40,7 +40,7 @@ __all__ = [
     "main",
     "read_document",
     "read_sft",
-    "sft_command",
+    "export_command",
     "sft_lines",
     "sft_records",
     "sft_schema",

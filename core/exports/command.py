@@ -31,7 +31,7 @@ from core.store import EpisodeFilter, EpisodeSummary, TraceStore
 from core.store.blobs import to_json
 from core.store.database import FILE_NAME, parsed_url
 from core.text import plural, visible
-from core.types import EpisodeStatus
+from core.types import EpisodeStatus, RunSource
 
 # DEL, the control characters from U+0080 on, and marks of writing direction, in UTF-8. JSON has them in strings only.
 _ACTED_ON_BY_TERMINALS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
@@ -64,8 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def sft_command(wanted: SftFilter, out: str) -> str:
-    """The command that writes the same lines to a file, as a shell takes it."""
+def export_command(wanted: SftFilter, out: str, format_: str | None = None) -> str:
+    """The command that writes the same to a file, as a shell takes it. format_: None for training examples."""
     episodes = wanted.episodes
     options: list[tuple[str, object]] = [
         *(("--episode", id_) for id_ in wanted.episode_ids),
@@ -76,6 +76,9 @@ def sft_command(wanted: SftFilter, out: str) -> str:
         *(("--policy", name) for name in episodes.policies),
         *(("--seed", seed) for seed in episodes.seeds),
         *(("--status", status.value) for status in episodes.statuses),
+        *(("--source", source.value) for source in episodes.sources),
+        ("--mode", episodes.mode),
+        ("--trainer-id", episodes.trainer_id),
         *(("--model", name) for name in wanted.models),
         ("--run", episodes.run_id),
         ("--created-after", episodes.created_after and episodes.created_after.isoformat()),
@@ -83,12 +86,13 @@ def sft_command(wanted: SftFilter, out: str) -> str:
         ("--out", out),
     ]
     flags = [
+        "--sft" if format_ is None else f"--format={format_}",
         *(["--include-invalid"] if wanted.include_invalid else []),
         *(["--all-policies"] if wanted.all_policies else []),
         *(["--arguments=object"] if wanted.arguments == "object" else []),
     ]
     given = [f"{name}={value}" for name, value in options if value is not None]
-    return shlex.join(["python", "-m", "core.exports", "--sft", *flags, *given])
+    return shlex.join(["python", "-m", "core.exports", *flags, *given])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -119,6 +123,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(sft, "--seed", int, "N", "of this seed; repeatable")
     statuses = [status.value for status in EpisodeStatus]
     _add_list(sft, "--status", _name, "NAME", "of this status; repeatable", statuses)
+    sources = [source.value for source in RunSource]
+    _add_list(sft, "--source", _name, "NAME", f"of runs from there: {', '.join(sources)}; repeatable", sources)
+    sft.add_argument("--mode", metavar="NAME", help="of runs that a trainer asked for in this mode, such as rl or eval")
+    sft.add_argument("--trainer-id", metavar="ID", help="of runs with this correlation, training session or batch id")
     _add_list(sft, "--episode", str, "ID", "of this episode; repeatable")
     _add_list(sft, "--model", str, "NAME", "answered by this model; repeatable")
     sft.add_argument("--run", metavar="RUN_ID", help="of this run")
@@ -191,6 +199,9 @@ def _sft_filter(given: argparse.Namespace) -> SftFilter:
             created_after=given.created_after,
             created_before=given.created_before,
             run_id=given.run,
+            sources=tuple(map(RunSource, given.source)),
+            mode=given.mode,
+            trainer_id=given.trainer_id,
         ),
         episode_ids=tuple(given.episode),
         min_reward=given.min_reward,

@@ -115,9 +115,10 @@ def _buffer(summary: EpisodeSummary, episode: Episode) -> EpisodeBuffer:
     for step in steps:
         observations[step.index + 1] = env.step(ACTION_INDEX[step.action])[0]
     if steps and env.state().state_digest != steps[-1].state.state_digest:
+        engine = visible(summary.spec.engine_version) or "unknown"
         raise InvalidInput(
-            f"Episode {summary.id} was played by another engine ({visible(summary.spec.engine_version) or 'unknown'}) and "
-            "cannot be simulated again, so it has no pictures. Leave it out."
+            f"Episode {summary.id} was played by another engine ({engine}) and cannot be simulated again, so it has no "
+            "pictures. Leave it out."
         )
     decision, shaped = np.full(len(steps) + 1, -1), np.zeros(len(steps) + 1)
     for each in episode.decisions:

@@ -1,4 +1,4 @@
-"""The "Export" popover of the Traces page: training examples of the listed or selected episodes."""
+"""The "Export" popover of the Traces page: the listed or selected episodes as training examples or other formats."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.errors import StoreError
-from core.exports import Portion, SftFilter, sft_command
+from core.errors import CraftscopeError
+from core.exports import Portion, SftFilter, export_command
 from core.store import EpisodeFilter, EpisodeSummary
 from core.text import plural
 from pages.components.shared.export_files import MAX_BYTES, MAX_EXAMPLES, count_examples, examples_file, models_of
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, one_line, safe_text
 from pages.components.text.format import number
+from pages.components.traces.export_formats import format_picker, offer_format
 
 FILE_NAME = "craftscope-sft.jsonl"
 _COUNTED_WITHOUT_ASKING = 300  # decisions
@@ -24,7 +25,7 @@ _COUNTED = "sft_counted"
 
 def export_popover(chosen: EpisodeFilter, rows: Sequence[EpisodeSummary], ticked: Sequence[EpisodeSummary]) -> None:
     """chosen: the page's filter. rows: the listed episodes. ticked: if not empty, only these are exported."""
-    popover = st.popover("Export…", key="export", on_change="rerun", help="Decisions as training examples (SFT)")
+    popover = st.popover("Export…", key="export", on_change="rerun", help="For trainers and other programs")
     with popover:
         if popover.open:
             _panel(chosen, tuple(rows), tuple(ticked))
@@ -32,23 +33,26 @@ def export_popover(chosen: EpisodeFilter, rows: Sequence[EpisodeSummary], ticked
 
 @st.fragment
 def _panel(chosen: EpisodeFilter, rows: tuple[EpisodeSummary, ...], ticked: tuple[EpisodeSummary, ...]) -> None:
-    st.markdown("**Training examples**, one decision per line (JSON Lines)")
+    format_ = format_picker()
     st.caption(
         f"From {plural(len(ticked), 'selected episode')}"
         if ticked
         else "From all episodes that match the filters, on every page. Select some to export only those."
     )
-    wanted = _filters(rows)
+    wanted = SftFilter() if format_ else _filters(rows)
     wanted = (
         replace(wanted, episode_ids=tuple(row.id for row in ticked)) if ticked else replace(wanted, episodes=chosen)
     )
     try:
         totals = None if ticked else store().episodes.totals(chosen)
-        _offer(wanted, totals.decisions if totals else sum(row.n_decisions for row in ticked))
-    except StoreError as error:
+        if format_:
+            offer_format(format_, wanted, totals.episodes if totals else len(ticked))
+        else:
+            _offer(wanted, totals.decisions if totals else sum(row.n_decisions for row in ticked))
+    except CraftscopeError as error:
         st.error(escape(str(error)))
         return
-    command = sft_command(wanted, FILE_NAME)
+    command = export_command(wanted, format_.out if format_ else FILE_NAME, format_.name if format_ else None)
     if len(command) <= _MAX_COMMAND:
         st.caption("From a terminal, without a size limit:")
         st.code(safe_text(command), language="bash", wrap_lines=True)

@@ -14,13 +14,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.exports import SftFilter, main, read_document, read_sft, sft_command
+from core.exports import FOLDERS, SftFilter, export_command, main, read_document, read_sft
 from core.exports.command import _parser, _sft_filter  # pyright: ignore[reportPrivateUsage]
 from core.settings import load_settings
 from core.store import EpisodeFilter, TraceStore
-from core.types import EpisodeStatus
+from core.types import EpisodeStatus, RunSource
 from pages.components.shared import export_files
 from pages.components.shared.export_files import count_examples, episodes_zip, examples_file
+from pages.components.traces import export_formats
+from pages.components.traces.export_formats import FORMATS, Format
 from tests.support.model.episodes import EPISODE, record, says_nothing_to_do, thinks
 from tests.support.model.server import says
 from tests.support.pages import opened
@@ -90,6 +92,37 @@ def test_the_filters_of_the_page_apply_to_the_export(recorded: TraceStore, downl
     assert lines == written(tmp_path, "--all-policies", "--policy=random")
 
 
+@pytest.mark.parametrize("format_", FORMATS, ids=lambda found: found.name)
+def test_every_format_is_prepared_and_is_what_the_command_writes(
+    format_: Format, recorded: TraceStore, downloads: dict[str, Any], tmp_path: Path
+):
+    at = opened("traces", state=OPEN, policy="random")
+    at.selectbox(key="export_format").select(format_).run()
+    command = code_of(at)
+    assert f"--format={format_.name}" in command and "--policy=random" in command
+    at.button(key="export_prepare").click().run()
+    assert not at.exception and not at.error
+    content = downloads["export_download"]
+    out = tmp_path / format_.out
+    assert main([*shlex.split(command)[3:-1], f"--out={out}"]) == 0
+    if format_.name not in FOLDERS:
+        assert content == out.read_bytes()
+        return
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = {str(path.relative_to(tmp_path)) for path in out.rglob("*") if path.is_file()}
+        assert {name for name in archive.namelist() if not name.endswith("/")} == names
+
+
+def test_too_many_steps_for_a_dataset_are_cut_and_reported(
+    recorded: TraceStore, downloads: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(export_formats, "MAX_FOLDER_STEPS", 1)
+    at = opened("traces", state=OPEN)
+    at.selectbox(key="export_format").select(FORMATS[2]).run()
+    at.button(key="export_prepare").click().run()
+    assert any(caption.value.startswith("The first 1 episode,") for caption in at.caption)
+
+
 def test_a_models_episode_downloads_its_examples(played: TraceStore, downloads: dict[str, Any], tmp_path: Path):
     opened("episode", id=EPISODE)
     assert downloads["download-sft"]() == written(tmp_path, f"--episode={EPISODE}")
@@ -141,6 +174,9 @@ def test_the_shown_command_has_the_same_filters():
             created_after=datetime(2026, 3, 1, tzinfo=UTC),
             created_before=datetime(2026, 3, 2, tzinfo=UTC),
             run_id="f" * 32,
+            sources=(RunSource.SERVICE,),
+            mode="eval",
+            trainer_id="batch-1",
         ),
         ("a" * 32,),
         min_reward=0.5,
@@ -148,6 +184,6 @@ def test_the_shown_command_has_the_same_filters():
         include_invalid=True,
         all_policies=True,
     )
-    arguments = shlex.split(sft_command(wanted, "out.jsonl"))
+    arguments = shlex.split(export_command(wanted, "out.jsonl"))
     assert arguments[:3] == ["python", "-m", "core.exports"]
     assert _sft_filter(_parser().parse_args(arguments[3:])) == wanted
