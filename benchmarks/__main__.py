@@ -18,6 +18,7 @@ NAMES = (
     "hostile",
     "dashboard",
     "service",
+    "transfer",
 )
 
 

@@ -1,4 +1,4 @@
-"""Episodes as a Minari dataset of `Craftscope/Crafter-v1`, in Minari's Parquet format.
+"""Episodes as a Minari dataset of `Craftscope/Crafter-v1`, in Minari's Arrow format.
 
 Pictures are not stored, so each episode is simulated again, and its observations are exactly those of the environment.
 Rewards are the environment's. `infos` has for each step `decision`, and `shaped_reward`: what its decision earned, at
@@ -55,7 +55,7 @@ def write_minari(store: TraceStore, episodes: Iterable[EpisodeSummary], folder: 
             env.observation_space,
             env.action_space,
             _env_spec(config),
-            "parquet",
+            "arrow",
             jpeg_encoding=False,
         )
         buffers = _buffers(store, chain([first], left), config)

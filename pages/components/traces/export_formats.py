@@ -101,7 +101,7 @@ def _prepare(format_: Format, wanted: SftFilter, n_episodes: int) -> _Prepared:
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / format_.out
             if folder_writer(format_.name)(store(), counted, folder):
-                with zipfile.ZipFile(content, "w") as archive:  # its files are compressed already
+                with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                     for path in sorted(folder.rglob("*")):
                         archive.write(path, path.relative_to(parent))
     else:
