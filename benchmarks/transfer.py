@@ -39,7 +39,8 @@ def main() -> None:
     parser.add_argument("--child", nargs=3, metavar=("FORMAT", "URL", "OUT"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
-        transfer(*given.child, given.decisions)
+        name, url, out = given.child
+        transfer(name, url, out, given.decisions)
         return
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'bench.db'}"
@@ -99,9 +100,8 @@ def transfer(name: str, url: str, out: str, wanted: int) -> None:
             decisions, goal = counted.decisions, ""
         seconds = time.perf_counter() - began
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{name:<8} {decisions:>9,} decisions, {decisions / seconds:>6,.0f} a second{goal}; {peak_mb:.0f} MB (goal: 300)"
-    )
+    speed = f"{decisions:>9,} decisions, {decisions / seconds:>6,.0f} a second{goal}"
+    print(f"{name:<8} {speed}; {peak_mb:.0f} MB (goal: 300)")
 
 
 class Repeated:
