@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from core.errors import InvalidInput, StoreError, StoreUnavailable
-from core.imports.documents import read_documents
+from core.errors import CraftscopeError, StoreUnavailable
+from core.imports.crafter_files import is_recording, is_stats, read_recording, read_stats
+from core.imports.documents import Read, read_documents
+from core.imports.minari import is_dataset, read_dataset
 from core.imports.synth import is_synth, read_sessions
 from core.store import TraceStore
 from core.text import plural, visible
+
+UNNAMED_POLICY: Final = "imported"
 
 _MAX_PROBLEMS: Final = 100
 
@@ -42,13 +47,21 @@ class Report:
         return f"{came}; {known} were there already{failed}."
 
 
-def import_file(store: TraceStore, path: Path, report: Report) -> None:
+def import_file(
+    store: TraceStore,
+    path: Path,
+    report: Report,
+    *,
+    policy: str = UNNAMED_POLICY,
+    looked_at: Callable[[], object] = lambda: None,
+) -> None:
     """Store the episodes of a file that are not stored yet; each is stored whole or not at all.
 
-    An episode that cannot be read is counted and named. Raises StoreError where nothing can be stored.
+    An episode that cannot be read is counted and named. policy: of recordings that do not name theirs. looked_at: is
+    called after each episode. Raises StoreError where nothing can be stored.
     """
     try:
-        for where, read in read_sessions(path) if is_synth(path) else read_documents(path):
+        for where, read in _episodes_in(path, policy):
             try:
                 found = read()
                 is_new = store.add_whole(
@@ -56,7 +69,7 @@ def import_file(store: TraceStore, path: Path, report: Report) -> None:
                 )
             except StoreUnavailable:
                 raise
-            except (InvalidInput, StoreError) as error:
+            except CraftscopeError as error:
                 report.problem(where, str(error))
             except _UNSTORABLE as error:
                 report.problem(where, f"It holds a value that cannot be stored ({type(error).__name__}: {error}).")
@@ -68,5 +81,20 @@ def import_file(store: TraceStore, path: Path, report: Report) -> None:
                 else:
                     report.known_episodes += 1
                     report.known_decisions += count
-    except InvalidInput as error:
+            looked_at()
+    except StoreUnavailable:
+        raise
+    except (CraftscopeError, OSError) as error:
         report.problem(path.name, str(error))
+
+
+def _episodes_in(path: Path, policy: str) -> Iterator[tuple[str, Read]]:
+    if is_synth(path):
+        return read_sessions(path)
+    if is_recording(path):
+        return read_recording(path, policy)
+    if is_stats(path):
+        return read_stats(path, policy)
+    if is_dataset(path):
+        return read_dataset(path, policy)
+    return read_documents(path)

@@ -100,7 +100,7 @@ def _load_scenes(_store: TraceStore, url: str, episode_id: str, n_decisions: int
 def _player_data(store: TraceStore, episode: Episode) -> tuple[PlayerData | None, str]:
     if episode.initial is None:
         return None, ""
-    if not episode.initial.scene.is_known:
+    if not any(state.scene.is_known for state in (episode.initial, *(step.state for step in episode.steps))):
         return None, "No frames were recorded of this episode."
     try:
         return build_player_data(store.episodes.packed_scenes(episode.id), episode), ""

@@ -9,13 +9,13 @@ from typing import Final
 import streamlit as st
 
 from core.errors import StoreError
-from core.imports import Report, import_file
+from core.imports import UNNAMED_POLICY, Report, import_file
 from pages.components.shared.export_files import safe_file_name
 from pages.components.shared.state import store
 from pages.components.text.escape import escape, safe_text
 
 _FILES: Final = "import_files"
-_KINDS: Final = ("json", "jsonl", "zip", "db", "sqlite")
+_KINDS: Final = ("json", "jsonl", "zip", "npz", "db", "sqlite")
 _MAX_PROBLEMS: Final = 10
 _MAX_PROBLEM: Final = 300
 
@@ -30,22 +30,36 @@ def import_popover() -> None:
 @st.fragment
 def _panel() -> None:
     files = st.file_uploader(
-        "Exported episodes (JSON, JSONL, zip), or a database of synth-ai's tracing",
+        "Episodes",
+        help="Exported episodes (JSON, JSONL, zip), a zip file of a Minari dataset, files of Crafter's recorder (.npz, "
+        "stats.jsonl), databases of synth-ai's tracing",
         type=list(_KINDS),
         accept_multiple_files=True,
         key=_FILES,
+    )
+    policy = st.text_input(
+        "Policy", value=UNNAMED_POLICY, max_chars=100, key="import_policy", help="Of recordings that do not name theirs"
     )
     st.caption("Importing twice changes nothing. From a terminal: python -m core.imports FILE")
     if not st.button("Import", key="import_now", type="primary", disabled=not files or store().read_only):
         return
     report = Report()
     try:
-        with tempfile.TemporaryDirectory() as folder, st.spinner("Importing…"):
-            for file in files:
+        bar = st.progress(0.0, "Importing…")
+        with tempfile.TemporaryDirectory() as folder:
+            for number, file in enumerate(files):
                 name = Path(file.name)
                 path = Path(folder) / f"{safe_file_name(name.stem)}{name.suffix.lower()}"
                 path.write_bytes(file.getvalue())
-                import_file(store(), path, report)
+                share = number / len(files)
+                import_file(
+                    store(),
+                    path,
+                    report,
+                    policy=policy.strip() or UNNAMED_POLICY,
+                    looked_at=lambda share=share: bar.progress(share, escape(report.sentence)),
+                )
+        bar.empty()
     except StoreError as error:
         st.error(escape(str(error)))
     show = st.warning if report.failed else st.success
