@@ -29,7 +29,7 @@ from tqdm import tqdm
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import CraftscopeError, InvalidInput, JobError, did_you_mean
 from core.jobs import SWEEP_S, ensure_workers, sweep, worker_problems
-from core.plan import MAX_TEXT, LaunchPlan, make_run, parse_seeds
+from core.plan import LaunchPlan, make_cell, parse_seeds
 from core.ray_tasks import Place, RayTasks
 from core.rewards import from_document
 from core.settings import Settings, load_settings
@@ -45,7 +45,6 @@ from core.types import (
     QueuedEpisode,
     RewardConfig,
     Run,
-    RunSource,
 )
 
 MAX_RUNS: Final = 200
@@ -116,31 +115,34 @@ def runs_of(plan: BatchPlan, saved: Mapping[str, RewardConfig]) -> tuple[Run, ..
     content = msgspec.json.encode(msgspec.to_builtins(plan), order="deterministic")
     batch_id = f"{plan.name}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"
     rewards = [_reward(given, at, saved) for at, given in enumerate(plan.rewards)]
+    launch = LaunchPlan(
+        seeds=parse_seeds(str(plan.seeds)),
+        episodes_per_seed=plan.repeats,
+        policy=PolicySpec(plan.policies[0].name),
+        reward=rewards[0][1],
+        limits=_fields(Limits, plan.limits, "limits"),
+        env=EnvConfig(plan.env.area, plan.env.view, plan.env.length),
+        on_done=plan.on_done,
+        max_actions_per_call=plan.max_actions_per_call,
+        name=plan.name,
+        budget=_fields(Budget, plan.budget, "budget"),
+    )
     runs: list[Run] = []
-    for (at, policy), (number, (label, reward)) in product(enumerate(plan.policies), enumerate(rewards)):
-        launch = LaunchPlan(
-            seeds=parse_seeds(str(plan.seeds)),
-            episodes_per_seed=plan.repeats,
-            policy=PolicySpec(policy.name, policy.params),
-            reward=reward,
-            limits=_fields(Limits, plan.limits, "limits"),
-            env=EnvConfig(plan.env.area, plan.env.view, plan.env.length),
-            on_done=plan.on_done,
-            max_actions_per_call=plan.max_actions_per_call,
-            name=cut(f"{plan.name}: {policy.name}, {label}", MAX_TEXT),
-            budget=_fields(Budget, plan.budget, "budget"),
-        )
+    for (at, policy), (number, reward) in product(enumerate(plan.policies), enumerate(rewards)):
         try:
-            run = make_run(
+            run = make_cell(
                 launch,
+                (policy.name, PolicySpec(policy.name, policy.params)),
+                reward,
+                batch_id=batch_id,
+                cell=(at, number),
                 engine_version=ENGINE_VERSION,
-                run_id=f"{batch_id}-{at + 1}-{number + 1}",
                 achievements=ACHIEVEMENTS,
                 items=ITEMS,
             )
         except InvalidInput as error:
             raise InvalidInput(f"policies[{at}] with rewards[{number}]: {error}") from error
-        runs.append(replace(run, batch_id=batch_id, source=RunSource.BATCH))
+        runs.append(run)
     return tuple(runs)
 
 

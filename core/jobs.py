@@ -48,12 +48,14 @@ LOG_BYTES = 1_000_000  # a longer log is renamed when the next worker of its slo
 _log = logging.getLogger(__name__)
 
 
-def launch(store: TraceStore, settings: Settings, run: Run) -> str:
-    """Store the run with queued episodes and start workers. Returns the run's id.
+def launch(store: TraceStore, settings: Settings, run: Run, *more: Run) -> str:
+    """Store runs with queued episodes and start workers. Returns the id of the first.
 
-    Raises StoreError (nothing is stored), and JobError if no worker could be started (the run stays queued).
+    Raises StoreError (nothing is stored of the run that failed), and JobError if no worker could be started (the runs
+    stay queued).
     """
-    store.runs.create(run)
+    for each in (run, *more):
+        store.runs.create(each)
     ensure_workers(store, settings)
     return run.id
 

@@ -23,8 +23,19 @@ from core.errors import InvalidConfig, InvalidInput, InvalidSeeds, did_you_mean
 from core.params import Integer, Kind, Number, OneOf, read_value
 from core.policies import checked_policy
 from core.rewards import checked_reward
-from core.text import quoted
-from core.types import Budget, EnvConfig, EpisodeSpec, Limits, OnDone, PolicySpec, QueuedEpisode, RewardConfig, Run
+from core.text import cut, quoted
+from core.types import (
+    Budget,
+    EnvConfig,
+    EpisodeSpec,
+    Limits,
+    OnDone,
+    PolicySpec,
+    QueuedEpisode,
+    RewardConfig,
+    Run,
+    RunSource,
+)
 
 MAX_SEEDS = 1_000
 MAX_EPISODES = 10_000
@@ -153,6 +164,32 @@ def make_run(
         name=config.pop("name"),
         config=config,
     )
+
+
+def make_cell(
+    plan: LaunchPlan,
+    policy: tuple[str, PolicySpec],
+    reward: tuple[str, RewardConfig],
+    *,
+    batch_id: str,
+    cell: tuple[int, int],
+    engine_version: str,
+    achievements: Collection[str],
+    items: Collection[str],
+) -> Run:
+    """The run of one policy with one reward configuration in a batch. plan: all else.
+
+    policy, reward: with the labels that name the run. cell: its row and column, from 0. Raises as `make_run`.
+    """
+    name = cut(f"{plan.name or 'Batch'}: {policy[0]}, {reward[0]}", MAX_TEXT)
+    run = make_run(
+        replace(plan, policy=policy[1], reward=reward[1], name=name),
+        engine_version=engine_version,
+        run_id=f"{batch_id}-{cell[0] + 1}-{cell[1] + 1}",
+        achievements=achievements,
+        items=items,
+    )
+    return replace(run, batch_id=batch_id, source=RunSource.BATCH)
 
 
 def checked_limits(limits: Limits) -> Limits:

@@ -13,10 +13,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import jobs
 from core.env.checks import checked_config
-from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
+from core.env.rules import ACHIEVEMENTS, ITEMS
 from core.env.simulation import local_grid
 from core.errors import InvalidInput, JobError, StoreError
-from core.plan import LaunchPlan, checked_budget, checked_limits, make_run, parse_seeds
+from core.plan import LaunchPlan, checked_budget, checked_limits, parse_seeds
 from core.policies import POLICIES, checked_policy
 from core.rewards import checked_reward
 from core.store import EpisodeFilter
@@ -32,6 +32,7 @@ from pages.components.launch.estimate import (
     throughput_of,
 )
 from pages.components.launch.limits_form import limits_form, world_form
+from pages.components.launch.matrix import Matrix, matrix_fields, plans_of, runs_of, size_text
 from pages.components.launch.policy_form import policy_picker, policy_settings
 from pages.components.launch.request import request_popover
 from pages.components.launch.seeds import SEEDS_KEY, seed_gallery
@@ -93,6 +94,7 @@ def main() -> None:
         )
         episodes_place = st.container()
         name = st.text_input("Name", key=f"{PREFIX}name", persist_state="session", placeholder="optional")
+        matrix_place = st.container()
         summary = st.container(key="launch-summary", gap="small")
         go = st.container(key="launch-go", gap="small")
     with left:
@@ -125,6 +127,8 @@ def main() -> None:
         )
     with seeds_tab:
         generate_missing_worlds = seed_gallery(env or EnvConfig())
+    with matrix_place:
+        matrix = matrix_fields(chosen.spec)
     with summary:
         plan = None
         if chosen.missing:
@@ -142,15 +146,14 @@ def main() -> None:
                 name=name.strip(),
                 budget=chosen.budget,
             )
-        run = None
+        runs = None
         if plan:
-            make = partial(make_run, plan, engine_version=ENGINE_VERSION, achievements=ACHIEVEMENTS, items=ITEMS)
-            run = check("Episodes", episodes_place, make)
-        if plan and run:
-            _show_summary(plan, run)
+            runs = check("Episodes", episodes_place, partial(runs_of, plan, matrix))
+        if plan and runs:
+            _show_summary(plan, matrix, len(runs[0].episodes))
         _show_problems(check)
     with go:
-        _launch_button(run)
+        _launch_button(runs or ())
     with link_place:
         for sentence in link_problems(reward_given, chosen.spec):
             st.warning(escape(sentence))
@@ -198,27 +201,33 @@ def _too_small(env: EnvConfig) -> str:
     return f"The world ({width} × {height} cells) is smaller than the view ({columns} × {rows}): the rest is gray."
 
 
-def _show_summary(plan: LaunchPlan, run: Run) -> None:
-    count = len(run.episodes)
+def _show_summary(plan: LaunchPlan, matrix: Matrix, count: int) -> None:
+    """count: episodes of a run."""
     open_ended = plan.on_done is OnDone.RESET
+    plans = plans_of(plan, matrix)
+    total = count * len(plans)
     seeds = f"{plural(len(plan.seeds), 'seed')} × {plan.episodes_per_seed}"
+    of_runs = "" if matrix.is_one_run else f" × {plural(len(plans), 'run')}"
+    own = [("Reward", reward_text(plan.reward)), ("Reward hash", f"<code>{plan.reward.config_hash}</code>")]
+    estimated = [(each, found) for each in plans if (found := estimate_of(each, count))]
     rows = [
-        ("Episodes", f"{seeds} = {number(count)}{' or more' if open_ended else ''}"),
-        ("Max steps", number(count * _max_steps(plan))),
-        ("Max decisions", number(count * plan.limits.max_decisions)),
-        ("Reward", reward_text(plan.reward)),
-        ("Reward hash", f"<code>{plan.reward.config_hash}</code>"),
+        *([] if matrix.is_one_run else [("Runs", size_text(plan, matrix))]),
+        ("Episodes", f"{seeds}{of_runs} = {number(total)}{' or more' if open_ended else ''}"),
+        ("Max steps", number(total * _max_steps(plan))),
+        ("Max decisions", number(total * plan.limits.max_decisions)),
+        *(estimate_rows([(each, found[0]) for each, found in estimated]) if estimated else ()),
+        *(own if matrix.is_one_run else ()),
     ]
-    estimated = estimate_of(plan, count)
-    if estimated:
-        rows[3:3] = estimate_rows(plan, estimated[0])
     entries = "".join(f"<div><span>{label}</span><b>{value}</b></div>" for label, value in rows)
     st.html(f'<div class="cs-summary">{entries}</div>')
-    if estimated:
-        note, basis = estimate_notes(plan, *estimated)
+    for note, basis in dict.fromkeys(estimate_notes(each, *found) for each, found in estimated):
         st.caption(note, help=basis)
-    duration, basis = _duration(plan, count)
-    st.caption(duration or "No time estimate yet", help=basis)
+    durations = [_duration(each, count) for each in plans]
+    if all(took is not None for took, _ in durations):
+        duration = f"Takes up to {seconds(sum(took or 0.0 for took, _ in durations))}"
+    else:
+        duration = "No time estimate yet"
+    st.caption(duration, help="\n\n".join(dict.fromkeys(basis for _, basis in durations)))
 
 
 def _max_steps(plan: LaunchPlan) -> int:
@@ -226,21 +235,20 @@ def _max_steps(plan: LaunchPlan) -> int:
     return min(plan.limits.max_steps, plan.limits.max_decisions * plan.max_actions_per_call)
 
 
-def _duration(plan: LaunchPlan, rollouts: int) -> tuple[str, str]:
-    """An estimate of the duration (empty if unknown), and what it is based on."""
+def _duration(plan: LaunchPlan, rollouts: int) -> tuple[float | None, str]:
+    """Seconds at most (None if unknown), and what they are based on."""
     label = POLICIES[plan.policy.name].label.lower()
     at_once = settings().max_workers
     over = EpisodeFilter(policies=(plan.policy.name,), statuses=(EpisodeStatus.COMPLETED,))
     throughput = throughput_of(store().episodes.page(over, limit=_MEASURED_EPISODES).rows)
     if throughput is None:
-        return "", f"No stored {label} episode is long enough ({MIN_STEPS} steps). Workers: {at_once}."
+        return None, f"No stored {label} episode is long enough ({MIN_STEPS} steps). Workers: {at_once}."
     longest = longest_s(
         throughput, rollouts=rollouts, max_steps=_max_steps(plan), max_time_s=plan.limits.max_time_s, at_once=at_once
     )
-    return (
-        f"Takes up to {seconds(longest)}",
+    return longest, (
         f"If all steps are used. From {plural(throughput.episodes, f'{label} episode')}: "
-        f"{throughput.seconds_per_step * 1000:.1f} ms per step. Workers: {at_once}.",
+        f"{throughput.seconds_per_step * 1000:.1f} ms per step. Workers: {at_once}."
     )
 
 
@@ -259,24 +267,30 @@ def _show_if_just_launched(run: Run) -> None:
             st.page_link("pages/run.py", label="Open that run →", query_params={"id": newest.id})
 
 
-def _launch_button(run: Run | None) -> None:
-    label = f"Launch {plural(len(run.episodes), 'episode')}" if run else "Launch"
+def _launch_button(runs: tuple[Run, ...]) -> None:
+    """No runs: the form is not complete."""
+    count = sum(len(run.episodes) for run in runs)
     clicked = st.button(
-        label, key=LAUNCH_BUTTON, type="primary", width="stretch", disabled=run is None or store().read_only
+        f"Launch {plural(count, 'episode')}" if runs else "Launch",
+        key=LAUNCH_BUTTON,
+        type="primary",
+        width="stretch",
+        disabled=not runs or store().read_only,
     )
-    if run is not None and not clicked:
-        _show_if_just_launched(run)
-    if not clicked or run is None:
+    if len(runs) == 1 and not clicked:
+        _show_if_just_launched(runs[0])
+    if not clicked or not runs:
         return
     try:
-        jobs.launch(store(), settings(), run)
+        jobs.launch(store(), settings(), *runs)
     except StoreError as error:
         st.error(escape(str(error)))
         return
     except JobError:
-        pass  # the run is stored; its page starts a worker again and shows the error
+        pass  # the runs are stored; their page starts a worker again and shows the error
     clear_name_next_time()
-    st.switch_page("pages/run.py", query_params={"id": run.id})
+    batch_id = runs[0].batch_id
+    st.switch_page("pages/run.py", query_params={"batch": batch_id} if batch_id else {"id": runs[0].id})
 
 
 main()

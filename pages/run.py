@@ -1,4 +1,5 @@
-"""Run: one run, live and when it is over. URL: /run?id=<run id>; without an id, the newest runs."""
+"""Run: one run, live and when it is over. URL: /run?id=<run id>, or /run?batch=<batch id> for the runs of a batch; with
+neither, the newest runs."""
 
 from __future__ import annotations
 
@@ -14,10 +15,12 @@ from core.policies import POLICIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Unreadable
 from core.text import plural
 from core.types import EnvConfig, EpisodeStatus, OnDone, Spent
+from pages.components.browser.notification import notification_switch
 from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
 from pages.components.launch.link import link_of, spec_values
 from pages.components.rewards.reward_text import strategy_label
+from pages.components.run.batch import is_active, runs_in, show_batch
 from pages.components.run.cards import (
     Played,
     episode_card,
@@ -51,9 +54,12 @@ _TOTALS_WIDTHS = (0.8, 0.7, 0.8, 1.15, 1.35, 1.3, 1.0)
 def main() -> None:
     ensure_router()
     live_styles()
-    run_id = st.query_params.get("id")
+    run_id, batch_id = st.query_params.get("id"), st.query_params.get("batch")
     if not run_id:
-        _show_newest()
+        if batch_id:
+            _show_batch(batch_id)
+        else:
+            _show_newest()
         return
     try:
         run = store().runs.get(run_id)
@@ -62,12 +68,13 @@ def main() -> None:
         _show_unknown(error)
         return
     # Links of this page's own list leave the URL without an id.
-    st.query_params["id"] = run.id
+    st.query_params.from_dict({"id": run.id})
     if (error := st.session_state.pop(_ERROR, None)) is not None:
         stop_with("Cannot show this run", error)
     _show_header(run, found.rows, found.unreadable)
     live = st.container()
     active = any(not row.status.is_over for row in found.rows)
+    _notify(run.id, _title(run), is_over=not active)
     polls = page_is_ready("run") and active
     with live:
         st.fragment(_follow, run_every=_POLL_S if polls else None)(run.id, active)
@@ -88,6 +95,40 @@ def _show_newest() -> None:
                 st.caption(f"{_counts(run)} · {when(run.created_at)}", width="content")
             texts = (one_line(_config_text(run.config), _MAX_NAME_LENGTH), *_mean_returns(run), origin_text(run))
             st.text(" · ".join(filter(None, texts)))
+
+
+def _show_batch(batch_id: str) -> None:
+    st.query_params["batch"] = batch_id  # links of this page's own list leave the URL without it
+    runs = runs_in(batch_id)
+    with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
+        st.title("Batch", anchor=False, width="content")
+        st.space("stretch")
+        st.button("All runs", key="all-runs", type="tertiary", on_click=_leave_run)
+        if runs:
+            st.page_link("pages/traces.py", label="These episodes in Traces", query_params={"trainer_id": batch_id})
+    if not runs:
+        st.error(f"No run of the batch {escape(one_line(batch_id, _MAX_NAME_LENGTH))} is stored.")
+        return
+    st.caption(escape(one_line(batch_id, _MAX_NAME_LENGTH)))
+    active = is_active(runs)
+    _notify(batch_id, f"Batch of {plural(len(runs), 'run')}", is_over=not active)
+    polls = page_is_ready("batch") and active
+    st.fragment(_follow_batch, run_every=_POLL_S if polls else None)(batch_id, active)
+
+
+def _follow_batch(batch_id: str, was_active: bool) -> None:
+    """As `_follow`, for all runs of a batch."""
+    try:
+        is_over = show_batch(batch_id, was_active)
+    except CraftscopeError as error:
+        st.session_state[_ERROR] = error
+        st.rerun()
+    if is_over and was_active:
+        st.rerun()
+
+
+def _notify(about: str, title: str, *, is_over: bool) -> None:
+    notification_switch(about, is_over=is_over, title=f"{title} is over", text="Open the page to see its returns.")
 
 
 def _title(run: RunSummary) -> str:
@@ -137,6 +178,8 @@ def _show_header(run: RunSummary, rows: tuple[EpisodeSummary, ...], unreadable: 
         st.space("stretch")
         st.button("All runs", key="all-runs", type="tertiary", on_click=_leave_run)
         if rows:
+            if run.batch_id:
+                st.page_link("pages/run.py", label="All runs of its batch", query_params={"batch": run.batch_id})
             st.page_link("pages/traces.py", label="These episodes in Traces", query_params={"run": run.id})
             if rows[0].policy in POLICIES:  # not an agent of another program
                 st.page_link("pages/launch.py", label="Launch again →", query_params=_link(rows))
@@ -166,7 +209,7 @@ def _times(run: RunSummary) -> str:
 
 
 def _leave_run() -> None:
-    st.query_params.pop("id", None)
+    st.query_params.clear()
 
 
 def _spec_texts(rows: tuple[EpisodeSummary, ...]) -> list[str]:

@@ -68,10 +68,12 @@ class Runs:
             row = episode_row(key, episode, now, EpisodeStatus.RUNNING)
             connection.execute(insert(episodes), {**row, "worker": worker, "started_at": now, "heartbeat_at": now})
 
-    def newest(self, limit: int = 50) -> Listing[RunSummary]:
-        """The newest runs, newest first."""
+    def newest(self, limit: int = 50, *, batch_id: str | None = None) -> Listing[RunSummary]:
+        """The newest runs, newest first; with an id only those of that batch."""
         with self._database.reading() as connection:
             keys = select(runs.c.id).order_by(*_NEWEST_FIRST).limit(limit)
+            if batch_id is not None:
+                keys = keys.where(runs.c.batch_id == batch_id)
             rows, groups = _rows(connection, runs.c.id.in_(keys))
         return listing(rows, "Run", lambda row, name: _summary(row, groups[row.id], name))
 

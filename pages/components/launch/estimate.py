@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.errors import InvalidConfig
@@ -38,21 +38,28 @@ def estimate_of(plan: LaunchPlan, episodes: int) -> tuple[CostEstimate, LlmParam
     ), params
 
 
-def estimate_rows(plan: LaunchPlan, estimated: CostEstimate) -> list[tuple[str, str]]:
-    """(label, value) pairs, limited by the budget."""
-    share = share_of_budget(plan.budget, estimated)
-    calls = round(estimated.calls * share)
-    by_calls = share == 1 or calls == plan.budget.max_calls
-    cost = None if estimated.cost_usd is None else estimated.cost_usd * share
+def estimate_rows(estimated: Sequence[tuple[LaunchPlan, CostEstimate]]) -> list[tuple[str, str]]:
+    """(label, value) pairs for all runs that ask a model, each limited by its budget."""
+    shares = [(plan, found, share_of_budget(plan.budget, found)) for plan, found in estimated]
+    calls = sum(max(1, round(found.calls * share)) for _, found, share in shares)
+    by_calls = all(share == 1 or round(found.calls * share) == plan.budget.max_calls for plan, found, share in shares)
+    is_limited = any(share < 1 for _, _, share in shares)
+    costs = [None if found.cost_usd is None else found.cost_usd * share for _, found, share in shares]
+    known = [cost for cost in costs if cost is not None]
+    tokens_in, tokens_out = (
+        sum(getattr(found, name) * share for _, found, share in shares) for name in ("tokens_in", "tokens_out")
+    )
     rows = [
         (
             "Model calls, at most" if by_calls else "Model calls, about",
-            number(max(1, calls)) + (" (by the budget)" if share < 1 else ""),
+            number(calls) + (" (by the budget)" if is_limited else ""),
         ),
-        ("Tokens, about", f"{number(estimated.tokens_in * share)} in, {number(estimated.tokens_out * share)} out"),
-        ("Cost, about", usd(cost)),
+        ("Tokens, about", f"{number(tokens_in)} in, {number(tokens_out)} out"),
+        ("Cost, about", usd(sum(known) if len(known) == len(costs) else None)),
     ]
-    return rows if plan.budget.is_open else [*rows, ("Budget", budget_text(plan.budget))]
+    budget = estimated[0][0].budget
+    of_each = " for each run" if len(estimated) > 1 else ""
+    return rows if budget.is_open else [*rows, ("Budget", budget_text(budget) + of_each)]
 
 
 def estimate_notes(plan: LaunchPlan, estimated: CostEstimate, params: LlmParams) -> tuple[str, str]:

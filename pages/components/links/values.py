@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import quote_plus
 
 from core.errors import did_you_mean
@@ -27,6 +28,17 @@ def one_of(names: Mapping[str, Any]) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def parse_names(text: str) -> list[str]:
+    """Reads a list of names, as JSON."""
+    try:
+        names: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("it is not a list of names.") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in cast(list[object], names)):
+        raise ValueError("it is not a list of names.")
+    return cast(list[str], names)
 
 
 def parse_whole(text: str) -> int:
@@ -67,6 +79,8 @@ def reader_of(kind: Kind) -> Callable[[str], Any]:
 
 def link_text(value: Any) -> str:
     """The shortest text that reads back as the same value."""
+    if isinstance(value, list):
+        return json.dumps(value, separators=(",", ":"))
     if not isinstance(value, float):
         return str(value)
     short_one = f"{value:g}"
