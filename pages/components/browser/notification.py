@@ -15,6 +15,7 @@ _HTML = """
 _CSS = """
 :host, .cs-notify, .cs-notify-note { font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); }
 .cs-notify { display: inline-flex; align-items: center; gap: 0.4rem; cursor: pointer; white-space: nowrap; }
+.cs-notify[hidden] { display: none; }
 .cs-notify input { accent-color: var(--st-primary-color); width: 1rem; height: 1rem; margin: 0; }
 .cs-notify-note { margin-left: 0.6rem; opacity: 0.7; }
 """

@@ -69,7 +69,7 @@ def matrix_fields(policy: PolicySpec) -> Matrix:
             help="Saved configurations. Each is a run of its own, because a policy may look at its rewards.",
         )
     return Matrix(
-        tuple((_policy_label(name), _spec(name, policy, connections)) for name in names),
+        tuple((name.removeprefix(_CONNECTION), _spec(name, policy, connections)) for name in names),
         tuple((name, rewards[name]) for name in chosen),
     )
 
@@ -79,7 +79,7 @@ def runs_of(plan: LaunchPlan, matrix: Matrix) -> tuple[Run, ...]:
     checked = {"engine_version": ENGINE_VERSION, "achievements": ACHIEVEMENTS, "items": ITEMS}
     if matrix.is_one_run:
         return (make_run(plan, **checked),)
-    batch_id = f"batch-{uuid.uuid4().hex[:12]}"
+    batch_id = f"launch-{uuid.uuid4().hex[:12]}"
     rows, columns = cells_of(plan, matrix)
     if len(rows) * len(columns) > MAX_RUNS:
         raise InvalidConfig(f"{len(rows) * len(columns):,} runs are more than the limit of {MAX_RUNS}.")
