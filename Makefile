@@ -1,12 +1,12 @@
 # `make run` installs and opens the dashboard; `make test` installs and runs all tests;
 # `make serve` installs and starts the HTTP service;
 # `make real-model` installs a small real model and runs the tests that ask it; `make ray` and
-# `make synth-client` likewise with Ray and with synth-ai's client.
+# `make synth-client` likewise with Ray and with synth-ai's client; `make deploy` follows docs/deploy.md on a clean Debian.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run serve test real-model ray synth-client check bench clean
+.PHONY: run serve test real-model ray synth-client deploy check bench clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py $(ARGS)
@@ -25,6 +25,10 @@ ray: $(VENV)/ray.stamp
 
 synth-client: $(VENV)/dev.stamp $(VENV)-synth/stamp
 	SYNTH_PYTHON=$(CURDIR)/$(VENV)-synth/bin/python $(BIN)/python -m pytest -m synth_client $(ARGS)
+
+# Needs root and Debian's packages debootstrap, caddy and postgresql.
+deploy: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m deploy $(ARGS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+
+from tests.support.ports import free_port
 
 PASSWORD = "correct-horse"
 _START_S = 60.0
@@ -47,7 +48,7 @@ class PostgresServer:
             shutil.chown(folder, user)
         try:
             _make_cluster(folder, user)
-            port = _free_port()
+            port = free_port()
             with (folder / "server.log").open("wb") as log:
                 process = subprocess.Popen(_command(folder, port), stdout=log, stderr=log, user=user)
             server = cls(port)
@@ -88,12 +89,6 @@ def _command(folder: Path, port: int) -> list[str]:
     settings = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": "", "fsync": "off"}
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     return [str(_program("postgres")), "-D", str(folder / "data"), *options]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _wait_until_ready(server: PostgresServer, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support import ROOT
+from tests.support.ports import free_port
 
 _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 10.0
@@ -44,7 +44,7 @@ class Dashboard:
         self.address = address
         self._options = options
         self._environment = environment or {}
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -100,12 +100,6 @@ class Dashboard:
                 return
             time.sleep(0.1)
         raise RuntimeError(f"Streamlit did not answer within {_START_TIMEOUT_S:.0f} s:\n{self.output()}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _answers(url: str) -> bool:
