@@ -96,7 +96,8 @@ class Deployment:
             "CRAFTSCOPE_MAX_WORKERS": "2",
             **more,
         }
-        command = ["chroot", "--userspec=craftscope", str(self.folder), "/opt/craftscope/examples/deploy/start.sh"]
+        chroot = str(shutil.which("chroot"))
+        command = [chroot, "--userspec=craftscope", str(self.folder), "/opt/craftscope/examples/deploy/start.sh"]
         self._run([*command, part, *options], own, data)
 
     def proxy(self, port: int, dashboard: int, service: int) -> None:
@@ -110,7 +111,11 @@ class Deployment:
             "DASHBOARD": f"127.0.0.1:{dashboard}",
             "SERVICE": f"127.0.0.1:{service}",
         }
-        self._run(["caddy", "run", "--config", str(FOLDER / "Caddyfile"), "--adapter", "caddyfile"], own, "caddy")
+        self._run(
+            [str(shutil.which("caddy")), "run", "--config", str(FOLDER / "Caddyfile"), "--adapter", "caddyfile"],
+            own,
+            "caddy",
+        )
 
     def _run(self, command: list[str], environment: dict[str, str], name: str) -> None:
         log = self.stack.enter_context((self.logs / f"{name}.log").open("wb"))
@@ -122,7 +127,7 @@ class Deployment:
 @contextmanager
 def a_clean_debian(folder: Path) -> Iterator[Path]:
     """What debian.sh makes, with the kernel's files that programs read."""
-    subprocess.run([FOLDER / "debian.sh", folder], check=True)
+    subprocess.run([FOLDER / "debian.sh", folder], check=True, stdout=subprocess.DEVNULL)
     mounted = [folder / "proc"]
     try:
         subprocess.run(["mount", "--bind", "/proc", folder / "proc"], check=True)

@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import httpx2
 
+from tests.support import ROOT
 from tests.support.launches import PATIENCE_S
+from tests.support.ports import free_port
 
-ROOT = Path(__file__).resolve().parents[2]
 KEY = "service-key-1"
 
 
