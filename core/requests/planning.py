@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
 from core.errors import InvalidConfig, InvalidInput, did_you_mean
-from core.plan import LaunchPlan, cut_ops, limits_from_ops, make_run, parse_ops, seed_from_run_id
+from core.plan import LaunchPlan, Op, cut_ops, limits_from_ops, make_run, parse_ops, seed_from_run_id
 from core.policies import POLICIES, checked_policy
 from core.policies.llm import endpoint_of, keys_for
 from core.requests.request import BranchOptions, PolicyOptions, ReadRequest, RolloutRequest
@@ -249,7 +249,10 @@ def _limits(request: RolloutRequest, maths: bool, env: EnvConfig) -> Limits:
     if ops is None:
         return limits
     with _at("ops"):
-        return limits_from_ops(cut_ops(parse_ops(ops), **given), replace(limits, max_decisions=len(ops)))
+        kept = cut_ops(parse_ops(ops), **given)
+        if Op.ENV not in kept:
+            raise InvalidInput("ops has no env op, so no step would be played.")
+        return limits_from_ops(kept, replace(limits, max_decisions=len(ops)))
 
 
 def _session_url(url: str | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast
@@ -18,9 +19,10 @@ from core.policies.tools import TOOL_NAME, RawCall, read_tool_calls
 from core.requests import read_reward
 from core.rewards import RewardConfig, RewardShaper
 from core.text import quoted
-from core.types import DroppedAction, EnvConfig, RewardBreakdown
+from core.types import DroppedAction, EnvConfig, RewardBreakdown, Step
 
 _MAX_CALLS: Final = 64
+_MAX_RECENT: Final = 100  # steps
 _OPTIONS: Final = ("area", "length", "step_rewards", "env_params", "difficulty")
 
 
@@ -30,7 +32,10 @@ class EpisodeOver(InvalidInput):
 
 @dataclass
 class LiveEnvironment:
-    """An environment and what it has earned. For one thread at a time: hold `lock`."""
+    """An environment and what it has earned. For one thread at a time: hold `lock`.
+
+    world: how often it was reset. recent: the newest steps of this world, for the policy that plays it.
+    """
 
     env: CrafterEnv
     config: EnvConfig
@@ -43,6 +48,8 @@ class LiveEnvironment:
     env_return: float = 0.0
     terminated: bool = False
     truncated: bool = False
+    world: int = 0
+    recent: deque[Step] = field(default_factory=lambda: deque[Step](maxlen=_MAX_RECENT))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -72,6 +79,8 @@ class LiveEnvironment:
         self.shaper = RewardShaper(self.reward)
         self.steps, self.last_reward, self.env_return = 0, 0.0, 0.0
         self.terminated = self.truncated = False
+        self.world += 1
+        self.recent.clear()
 
     def branched(self) -> LiveEnvironment:
         """Another one that continues exactly from this state."""
@@ -91,6 +100,8 @@ class LiveEnvironment:
         before, earned = self.env.facts(), 0.0
         for action in actions:
             _, reward, self.terminated, self.truncated, _ = self.env.step(ACTION_INDEX[action])
+            step = Step(self.steps, action, float(reward), self.terminated, self.truncated, self.env.state())
+            self.recent.append(step)
             self.steps += 1
             self.last_reward = reward
             earned += reward

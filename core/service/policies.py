@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -10,17 +9,17 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
 from core.errors import InvalidInput
-from core.policies import PicturePolicy, WaitingPolicy, make_policy
+from core.policies import make_policy
 from core.policies.tools import TOOL_NAME
 from core.requests import RequestedPolicy, policy_by_name, policy_spec
-from core.service.state import ALWAYS, Done, LivePolicy, Service, problems, service_of
+from core.service.live_policy import LivePolicy
+from core.service.state import ALWAYS, Done, Service, problems, service_of
 from core.types import ToolCall
 
 router = APIRouter(prefix="/policy", tags=["policies"], responses=ALWAYS)
 
 Shared = Annotated[Service, Depends(service_of)]
 _MAX_ACTIONS = 5
-_LONGEST_CALL_S = 300.0
 
 
 class Create(BaseModel):
@@ -75,15 +74,8 @@ def step(body: Step, shared: Shared) -> Decided:
         raise InvalidInput("policy_id: this policy plays no environment; give bound_env_id to /policy/create.")
     bound = shared.environments.get(live.bound_env_id)
     with live.lock:
-        policy = live.policy
-        with bound.lock:
-            picture_px = policy.picture_px if isinstance(policy, PicturePolicy) else 0
-            observation = bound.observed(picture_px)
-        if isinstance(policy, WaitingPolicy):
-            policy.set_limits(_LONGEST_CALL_S, shared.shutting_down.is_set, lambda spent: False)
-        began = time.perf_counter()
-        reply = policy.decide(observation, ())
-        meta: dict[str, Any] = {"policy": live.name, "inference_ms": (time.perf_counter() - began) * 1000}
+        reply, took_ms = live.decide(bound, shared.shutting_down.is_set)
+    meta: dict[str, Any] = {"policy": live.name, "inference_ms": took_ms}
     if reply.model_call is not None:
         call = reply.model_call
         meta |= {"model": call.model, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}

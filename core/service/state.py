@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fastapi import Request
 from pydantic import BaseModel
 
-from core.policies import Policy
 from core.service.handles import Handles
 from core.service.live import LiveEnvironment
+from core.service.live_policy import LivePolicy
 from core.settings import ServiceSettings, Settings
 from core.store import TraceStore
 
@@ -27,17 +26,6 @@ class Done(BaseModel):
     """Nothing else is to be said."""
 
     ok: bool = True
-
-
-@dataclass
-class LivePolicy:
-    """given: what it was made from, for rollouts that name it."""
-
-    policy: Policy
-    name: str
-    given: dict[str, Any]
-    bound_env_id: str | None
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Service:

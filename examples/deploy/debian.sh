@@ -26,6 +26,8 @@ while read -r instruction rest; do
       debootstrap --variant=minbase --include=ca-certificates "${release%-slim}" "$folder"
       cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
       for place in /proc ${BIND:-}; do
+        # What is installed would land in the mounted folder.
+        [[ /opt/craftscope/ != "$place"/* ]] || { echo "BIND may not hold $place; name folders in it" >&2; exit 2; }
         mkdir -p "$folder$place"
         mount --rbind "$place" "$folder$place"
         mounted+=("$folder$place")

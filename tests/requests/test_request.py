@@ -156,6 +156,7 @@ def test_a_key_goes_only_to_a_host_that_it_was_paired_with_on_purpose(monkeypatc
         ({"config": {"inference_url": "http://a:b@x"}}, "^policy.config.inference_url: .*password"),
         ({"config": {"step_rewards": {"weights": {"colect_wood": 1}}}}, "^policy.config.step_rewards: .*colect_wood"),
         ({"ops": []}, "^ops: ops is"),
+        ({"ops": ["agent"]}, "^ops: ops has no env op"),
         ({"ops": ["agent", "dance"]}, r"^ops: ops\[1\]"),
         ({"branch": {"max_branches": 2}}, "^branch.max_branches: is 2; episodes cannot be forked"),
         ({"mode": "rl"}, "^policy.config.trace_correlation_id: is missing; mode rl needs it"),
@@ -191,22 +192,36 @@ def test_a_request_of_more_than_two_megabytes_is_refused():
 
 @pytest.mark.parametrize("seed", range(200))
 def test_a_changed_request_is_planned_or_refused(seed: int):
+    given = changed_request(seed)
+    try:
+        plan_request(read_request(json.dumps(given).encode()))
+    except InvalidInput as error:
+        assert names_its_path(str(error), given)
+
+
+def names_its_path(problem: str, given: dict[str, Any]) -> bool:
+    path = problem.split(":")[0]
+    return path == "request" or path.split(".")[0].split("[")[0] in given or "missing" in problem
+
+
+def changed_request(seed: int, **more: Any) -> dict[str, Any]:
+    """A request with one to three random changes."""
     draw = random.Random(seed)
     given = a_request(
+        run_id=f"changed-{seed}",
         ops=["agent", "env"],
         record={"trajectories": True, "trace_format": "full"},
         on_done="terminate",
         safety={"max_ops": 5, "max_time_s": 2.0},
         branch={"max_branches": 0},
-        config={"step_rewards": {"enabled": True, "mode": "decision_stepwise", "weights": {"collect_wood": 2}}},
+        config={
+            "step_rewards": {"enabled": True, "mode": "decision_stepwise", "weights": {"collect_wood": 2}},
+            **more,
+        },
     )
     for _ in range(draw.randint(1, 3)):
         _change(given, draw)
-    try:
-        plan_request(read_request(json.dumps(given).encode()))
-    except InvalidInput as error:
-        path = str(error).split(":")[0]
-        assert path == "request" or path.split(".")[0].split("[")[0] in given or "missing" in str(error)
+    return given
 
 
 def _change(given: dict[str, Any], draw: random.Random) -> None:

@@ -141,6 +141,26 @@ def test_a_model_can_be_a_policy_and_a_rollout_can_name_handles(service: Running
     assert stepped["detail"].startswith("env.env_id: ")
 
 
+def test_a_models_policy_remembers_what_it_did_in_this_world(service: RunningService):
+    env_id = service.post("/env/create", {"seed": 6})["env_id"]
+    with ModelServer([says(calls("noop", "do"))]) as model:
+        config = {"model": "tiny", "inference_url": model.url, "history": 5}
+        policy_id = service.post("/policy/create", {"config": config, "bound_env_id": env_id})["policy_id"]
+
+        def asked() -> list[dict[str, Any]]:
+            decided = service.post("/policy/step", {"policy_id": policy_id})
+            assert decided["tool_calls"][0]["args"]["actions"] == ["noop", "do"]
+            return model.requests[-1][2]["messages"]
+
+        assert [message["role"] for message in asked()] == ["system", "user"]
+        service.post("/env/step", {"env_id": env_id, "tool_calls": interact("noop")})
+        second = asked()
+        assert [message["role"] for message in second] == ["system", "user", "assistant", "tool"]
+        assert "Executed 1 of 2." in second[-1]["content"] and "Step 1 of" in second[-1]["content"]
+        service.post("/env/reset", {"env_id": env_id, "seed": 7})
+        assert len(asked()) == 2
+
+
 def test_tasks_describe_seeds(service: RunningService):
     assert "taskset" in service.client.get("/task_info").json()
     one = service.client.get("/task_info?seed=3").json()

@@ -18,7 +18,7 @@ from core.settings import Settings
 from core.store import TraceStore
 from core.store.database import sqlite_url
 from core.types import EpisodeStatus, RunSource
-from tests.requests.test_request import a_request
+from tests.requests.test_request import a_request, changed_request, names_its_path
 from tests.support.launches import kill_workers, wait_for, wait_until_moving, wait_until_over
 from tests.support.model.server import ModelServer, calls, says
 from tests.support.service import ROOT, RunningService
@@ -33,6 +33,18 @@ def store_of(service: RunningService) -> closing[TraceStore]:
 def slow(handler: BaseHTTPRequestHandler) -> None:
     time.sleep(0.2)
     says(calls("noop"))(handler)
+
+
+def test_two_hundred_changed_requests_are_played_or_refused_with_a_path(service: RunningService):
+    with ModelServer([says(calls("move_left"))]) as model:
+        for seed in range(200):
+            given = changed_request(seed, inference_url=model.url, max_llm_calls=2)
+            answer = service.client.post("/rollout", json=given)
+            if answer.status_code == 200:
+                assert answer.json()["run_id"]
+            else:
+                assert answer.status_code in (409, 422), (seed, answer.text)
+                assert answer.status_code == 409 or names_its_path(answer.json()["detail"], given), answer.text
 
 
 def test_a_rollout_is_played_stored_and_answered(service: RunningService):
