@@ -87,10 +87,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
-    if config.option.markexpr == "not real_model and not ray and not synth_client and not deploy":
+    if config.option.markexpr == "not real_model and not ray and not synth_client and not deploy and not trainers":
         reasons["The tests of a real model are run by: make real-model"] = 0
         reasons["The test on a Ray cluster is run by: make ray"] = 0
         reasons["The test with synth-ai's client is run by: make synth-client"] = 0
+        reasons["The tests of the examples with trainers are run by: make trainers"] = 0
         reasons["The test of a deployment on a clean Debian is run by: make deploy"] = 0
     if reasons:
         terminalreporter.section("what was not run")
