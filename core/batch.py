@@ -99,10 +99,14 @@ def read_plan(path: Path) -> BatchPlan:
     except (YAMLError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{visible(str(path))} is not YAML: {cut(visible(str(error)), 300)}") from error
     try:
-        return msgspec.convert(given, BatchPlan)
+        plan = msgspec.convert(given, BatchPlan)
+        msgspec.json.encode(plan)
+    except RecursionError as error:
+        raise InvalidInput("The plan refers to itself.") from error
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at ")
         raise InvalidInput(f"{where.strip('`').removeprefix('$.') or 'The plan'}: {problem}.") from error
+    return plan
 
 
 def runs_of(plan: BatchPlan, saved: Mapping[str, RewardConfig]) -> tuple[Run, ...]:
@@ -112,9 +116,11 @@ def runs_of(plan: BatchPlan, saved: Mapping[str, RewardConfig]) -> tuple[Run, ..
     """
     if len(plan.policies) * len(plan.rewards) > MAX_RUNS:
         raise InvalidInput(f"The plan has {len(plan.policies) * len(plan.rewards):,} runs; at most {MAX_RUNS}.")
-    content = msgspec.json.encode(msgspec.to_builtins(plan), order="deterministic")
-    batch_id = f"{plan.name}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"
     rewards = [_reward(given, at, saved) for at, given in enumerate(plan.rewards)]
+    # A configuration that was saved anew under its name is another plan.
+    hashes = [reward.config_hash for _, reward in rewards]
+    content = msgspec.json.encode([msgspec.to_builtins(plan), hashes], order="deterministic")
+    batch_id = f"{plan.name}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"
     launch = LaunchPlan(
         seeds=parse_seeds(str(plan.seeds)),
         episodes_per_seed=plan.repeats,
@@ -282,7 +288,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise InvalidInput(f"--workers is {given.workers}; give 1 or more.")
             settings = replace(settings, max_workers=given.workers)
         with closing(TraceStore.from_settings(settings)) as store:
-            runs = runs_of(read_plan(given.plan), {saved.name: saved.config for saved in store.rewards.saved().rows})
+            plan = read_plan(given.plan)
+            if given.on == "ray" and plan.budget:
+                raise InvalidInput(
+                    "budget: tasks on Ray do not see each other's calls. Leave it out, or use processes."
+                )
+            runs = runs_of(plan, {saved.name: saved.config for saved in store.rewards.saved().rows})
             backend = _ray(store, settings, given.address) if given.on == "ray" else Processes(store, settings)
             return _follow(store, runs, backend)
     except CraftscopeError as error:
@@ -309,8 +320,10 @@ def _follow(store: TraceStore, runs: Sequence[Run], backend: Backend) -> int:
         bar.close()
     statuses = Counter[str]()
     for run in runs:
-        for place, found in _stored(store, run).items():
-            statuses[next((status for status in _KEPT if status in found), EpisodeStatus.INTERRUPTED)] += bool(place)
+        stored = _stored(store, run)
+        for episode in run.episodes:
+            found = stored[episode.spec.seed, episode.group_index]
+            statuses[next((status for status in (*_KEPT, *found) if status in found), "lost")] += 1
     counts = ", ".join(f"{count:,} {status}" for status, count in statuses.items())
     print(f"{plural(len(runs), 'run')} of batch {runs[0].batch_id}: {counts}.")
     return 0 if statuses.keys() <= set(_KEPT) else 1

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from core.slots import (
     worker_name,
 )
 from core.store import EpisodeFilter, TraceStore
+from core.text import quoted
 from core.types import EpisodeStatus, Run
 
 STALE_S = 15.0
@@ -80,13 +82,17 @@ def ensure_workers(store: TraceStore, settings: Settings) -> int:
     return _fill_slots(store, settings)[0]
 
 
-def wait_until_over(store: TraceStore, settings: Settings, run_id: str) -> None:
+def wait_until_over(
+    store: TraceStore, settings: Settings, run_id: str, *, gives_up: Callable[[], bool] = lambda: False
+) -> None:
     """Wait until all episodes of a run are over, and start workers for those whose worker died.
 
-    Raises StoreError, and JobError if no worker can be started.
+    Raises StoreError, and JobError if no worker can be started or once `gives_up` is true.
     """
     pause_s, swept_s = FIRST_POLL_S, time.monotonic()
     while not store.runs.get(run_id).status.is_over:
+        if gives_up():
+            raise JobError(f"The service is shutting down. Another machine still plays the run {quoted(run_id)}.")
         time.sleep(pause_s)
         pause_s = min(pause_s * 1.5, LONGEST_POLL_S)
         if time.monotonic() - swept_s >= SWEEP_S:

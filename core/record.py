@@ -24,7 +24,7 @@ import numpy as np
 from core.env import CrafterEnv
 from core.env.rules import ACTIONS, ENGINE_VERSION
 from core.env.upstream import UPSTREAM_VERSION, UpstreamEnv
-from core.errors import CraftscopeError, InvalidInput, StoreError
+from core.errors import InvalidInput, StoreError
 from core.rewards import RewardConfig, RewardShaper, checked_reward
 from core.slots import worker_name
 from core.store import EpisodeRecorder, TraceStore
@@ -125,9 +125,15 @@ class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
             return super().step(action)
         began_s = episode.now()
         result = super().step(action)
-        _, reward, terminated, truncated, _ = result
+        _, reward, terminated, truncated, info = result
+        reward = info.get("reward", reward)  # Crafter's own, whatever a wrapper inside makes of it
         name = ACTIONS[int(action)]
         step = Step(episode.n_steps, name, float(reward), bool(terminated), bool(truncated), self._world.state())
+        if step.state.scene.step != episode.n_steps + 1:
+            why = "an environment inside of RecordEpisodes takes several steps at once; put it outside"
+            self._writer.give_up(episode, why)
+            self._episode = None
+            return result
         episode.add(step, (began_s, episode.now()))
         if self._grouped is None:
             self._record(self._take_next())
@@ -159,7 +165,7 @@ class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
         info: further numbers; arrays become `name[i]`, other values are left out. model: its name.
         """
         given = _Given(
-            messages=[dict(message) for message in messages],
+            messages=[_plain(message) for message in messages],
             tool_calls=tuple(map(_tool_call, tool_calls)),
             value=_finite(value),
             logprob=_finite(logprob),
@@ -355,6 +361,12 @@ class _Writer:
     def finish(self, episode: _Episode, outcome: Outcome) -> None:
         self._later(_Waiting(episode, outcome=outcome))
 
+    def give_up(self, episode: _Episode, why: str) -> None:
+        """End the recording of an episode that cannot be recorded."""
+        self.finish(episode, Outcome(StopReason.ABORTED, datetime.now(UTC), EpisodeError("not_recorded", why)))
+        self._failed(InvalidInput(f"{why[:1].upper()}{why[1:]}."))
+        self._warn()
+
     def flush(self) -> None:
         """Wait until all that was recorded is stored."""
         job = self._job
@@ -412,14 +424,19 @@ class _Writer:
                 outcome = Outcome(StopReason.ABORTED, datetime.now(UTC))
             if outcome is not None:
                 self._finish(episode, outcome)
-        except (CraftscopeError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  the edge of a training: whatever fails here must not end it
             episode.is_over = True
+            self._forget(episode)
             self._failed(error)
+
+    def _forget(self, episode: _Episode) -> None:
+        """Nothing more says that it is alive, so that it is found interrupted."""
+        if self._heartbeat is not None and self._heartbeat.episode_id == episode.id:
+            self._heartbeat.episode_id = ""
 
     def _finish(self, episode: _Episode, outcome: Outcome) -> None:
         episode.is_over = True
-        if self._heartbeat is not None and self._heartbeat.episode_id == episode.id:
-            self._heartbeat.episode_id = ""
+        self._forget(episode)
         episode.recorder.finish(outcome)
 
     def _open(self) -> TraceStore:
@@ -486,8 +503,16 @@ class _Heartbeat:
 
 def _tool_call(given: Mapping[str, Any]) -> ToolCall:
     arguments = given.get("arguments", {})
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+    try:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+    except (TypeError, ValueError):
+        text = str(arguments)
     return ToolCall(str(given.get("name", "")), text, call_id=str(given.get("id", "")))
+
+
+def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as JSON holds it; what JSON has no form for becomes text."""
+    return {str(key): json.loads(json.dumps(value, default=str)) for key, value in message.items()}
 
 
 def _finite(value: float | None) -> float | None:

@@ -108,7 +108,7 @@ def load_service_settings() -> ServiceSettings:
     max_seed = _whole_number("CRAFTER_MAX_SEED", defaults.max_seed, 0, 2**31 - 1)
     return ServiceSettings(
         keys=_listed("CRAFTSCOPE_SERVICE_KEY"),
-        hosts=_listed("CRAFTSCOPE_SERVICE_HOSTS"),
+        hosts=tuple(host.lower() for host in _listed("CRAFTSCOPE_SERVICE_HOSTS")),
         origins=_listed("CRAFTSCOPE_SERVICE_ORIGINS"),
         max_rollouts=_whole_number("CRAFTSCOPE_SERVICE_MAX_ROLLOUTS", defaults.max_rollouts, 1, 10_000),
         max_handles=_whole_number("CRAFTSCOPE_SERVICE_MAX_HANDLES", defaults.max_handles, 1, 100_000),

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from core import batch
 from core.batch import BatchPlan, Processes, main, play_batch, read_plan, runs_of
 from core.errors import InvalidInput
 from core.exports import read_document
@@ -62,6 +63,37 @@ def test_saved_configurations_go_by_their_names(tmp_path: Path):
     plan = read_plan(written(tmp_path, "{name: x, policies: [{name: random}], seeds: 1, rewards: [mine]}"))
     (run,) = runs_of(plan, {"mine": RewardConfig("per_achievement", indicator_lambda=2.0)})
     assert run.episodes[0].spec.reward.indicator_lambda == 2.0
+    (other,) = runs_of(plan, {"mine": RewardConfig("per_achievement", indicator_lambda=3.0)})
+    assert other.id != run.id  # saved anew under its name, it is another plan
+
+
+class LosesAll:
+    """A backend whose tasks die."""
+
+    def play(self, run: Run, episodes: Sequence[QueuedEpisode]) -> None: ...
+
+    def look(self) -> None: ...
+
+    def is_playing(self, run: Run, place: Place) -> bool:
+        return False
+
+
+def test_lost_episodes_are_counted_and_fail_the_command(
+    sqlite_store: TraceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(batch, "_POLL_S", 0.01)
+    runs = runs_of(read_plan(written(tmp_path, "{name: x, policies: [{name: random}], seeds: 0-2}")), {})
+    assert batch._follow(sqlite_store, runs, LosesAll()) == 1  # pyright: ignore[reportPrivateUsage]
+    assert "3 lost" in capsys.readouterr().out
+
+
+def test_a_budget_is_refused_on_ray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("CRAFTSCOPE_DATA_DIR", str(tmp_path))
+    path = written(tmp_path, "{name: x, policies: [{name: random}], seeds: 1, budget: {max_calls: 1}}")
+    assert batch.main([str(path), "--on", "ray"]) == 2
+    assert "budget: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -71,6 +103,7 @@ def test_saved_configurations_go_by_their_names(tmp_path: Path):
         ("[1, 2]", "^The plan: "),
         ("{name: x, policies: [], seeds: 1}", "^policies: "),
         ("{name: x, policies: [{name: random, parms: {}}], seeds: 1}", r"^policies\[0\]: .*parms"),
+        ("{name: x, policies: [{name: random, params: &a {x: *a}}], seeds: 1}", "refers to itself"),
         ("{name: x, policies: [{name: randon}], seeds: 1}", r"^policies\[0\] with rewards\[0\]: .*did you mean"),
         ("{name: x, policies: [{name: random}], seeds: 1, rewards: [none]}", r"^rewards\[0\]: no configuration"),
         ("{name: x, policies: [{name: random}], seeds: 1, rewards: [{lamda: 1}]}", r"^rewards\[0\]: .*lamda"),

@@ -162,6 +162,52 @@ def test_a_store_that_cannot_be_written_never_stops_the_agent(tmp_path: Path):
     assert env.failures == 2
 
 
+class Odd(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Plays each action `times` and pays ten times."""
+
+    times = 1
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        results = [self.env.step(action) for _ in range(self.times)]
+        observation, reward, terminated, truncated, info = results[-1]
+        return observation, float(reward) * 10, terminated, truncated, info
+
+
+def test_the_reward_is_crafters_whatever_a_wrapper_inside_pays(sqlite_store: TraceStore):
+    env = RecordEpisodes(Odd(CrafterEnv(length=60, observe=False)), sqlite_store, "p")
+    play(env)
+    (row,) = sqlite_store.episodes.page().rows
+    assert replay.check(sqlite_store.episodes.load(row.id)).exact
+    plain = CrafterEnv(length=60, observe=False)
+    plain.reset(seed=3)
+    actions = [step.action for step in sqlite_store.episodes.load(row.id).steps]
+    assert row.env_return == pytest.approx(sum(float(plain.step(ACTIONS.index(action))[1]) for action in actions))
+
+
+def test_an_environment_that_skips_frames_inside_is_not_recorded(sqlite_store: TraceStore):
+    inner = Odd(CrafterEnv(length=60, observe=False))
+    inner.times = 4
+    env = RecordEpisodes(inner, sqlite_store, "p")
+    with pytest.warns(RuntimeWarning, match="takes several steps at once"):
+        play(env)
+    env.flush()
+    assert env.failures == 1
+    assert [row.status for row in sqlite_store.episodes.page().rows] == [EpisodeStatus.ABORTED]
+
+
+def test_messages_that_json_cannot_hold_become_text(sqlite_store: TraceStore):
+    env = RecordEpisodes(CrafterEnv(length=20, observe=False), sqlite_store, "p")
+    env.reset(seed=1)
+    calls = [{"name": "interact", "arguments": {(1, 2): 3}}]
+    with env.decision(messages=[{"role": "user", "content": np.arange(3)}], tool_calls=calls):
+        env.step(0)
+    env.close()
+    (row,) = sqlite_store.episodes.page().rows
+    (decision,) = sqlite_store.episodes.load(row.id).decisions
+    assert decision.model_call is not None and decision.model_call.request["messages"][0]["content"] == "[0 1 2]"
+    assert env.failures == 0
+
+
 def test_a_stop_on_the_dashboard_ends_the_recording_only(sqlite_store: TraceStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("core.record.HEARTBEAT_S", 0.02)
     env = RecordEpisodes(CrafterEnv(area=(24, 24)), sqlite_store, "a")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import zipfile
 import zlib
@@ -59,6 +60,7 @@ from core.types import (
 ONLY_SUMS: Final = "Only the sums of this episode were recorded: its actions and states are not known."
 
 _MAX_STEPS: Final = 1_000_000
+_MAX_SUMMED_STEPS: Final = 100_000  # of an episode of which only the sums are known
 _MAX_ARRAY_BYTES: Final = 2**30
 _MAX_LINE: Final = 10_000
 _NEEDED: Final = ("action", "reward", "discount", "semantic", "player_pos")
@@ -137,6 +139,8 @@ def _recorded(path: Path, policy: str) -> Found:
         facts = _facts(arrays, at)
         scene = _scene(semantic[at], cast(tuple[int, int], facts.position), grid, at, facts.inventory, facing)
         reward = float(arrays["reward"][at])
+        if not math.isfinite(reward):
+            raise InvalidInput(f"The reward of step {at - 1} is not a number.")
         state = StateRecord(facts, scene, "", "")
         steps.append(Step(at - 1, action, reward, is_last and is_dead, is_last and not is_dead, state))
     content = hashlib.blake2b(bytes(actions) + semantic[-1].tobytes(), digest_size=12)
@@ -208,7 +212,8 @@ def _summed(line: bytes, ids: tuple[str, str], place: int, path: Path, policy: s
         raise InvalidInput("It is not a line of Crafter's stats.jsonl.")
     counts = {name: stats.get(f"achievement_{name}", 0) for name in ACHIEVEMENTS}
     length, total = stats["length"], stats["reward"]
-    if not isinstance(length, int) or not 1 <= length <= _MAX_STEPS or not isinstance(total, int | float):
+    is_number = isinstance(total, int | float) and math.isfinite(total)
+    if not isinstance(length, int) or not 1 <= length <= _MAX_SUMMED_STEPS or not is_number:
         raise InvalidInput(f"Its length or reward is out of range: {cut(str(length), 20)}, {cut(str(total), 20)}.")
     if not all(isinstance(count, int) and 0 <= count <= _MAX_STEPS for count in counts.values()):
         raise InvalidInput("Its achievement counts are out of range.")

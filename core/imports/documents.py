@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from core.env.checks import checked_config
 from core.env.rules import ACTION_INDEX
 from core.errors import InvalidInput
 from core.exports import EpisodeDocument, read_document
@@ -85,7 +87,7 @@ def _in_zip(path: Path) -> Iterator[tuple[str, Read]]:
                         yield from _in_lines(io.BufferedReader(file), name)  # pyright: ignore[reportArgumentType]
                     else:
                         yield name, _reader(file.read(MAX_DOCUMENT_BYTES + 1), name)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         raise InvalidInput(f"{visible(path.name)} is not a zip file that can be read ({error}).") from error
 
 
@@ -106,6 +108,8 @@ def found_in(document: EpisodeDocument, where: str) -> Found:
             raise InvalidInput(f"The id of its {name} is {quoted(id_)}; ids are printable text.")
     if about.stop_reason is None or about.ended_at is None or not EpisodeStatus(about.status).is_over:
         raise InvalidInput("It was exported while it was running; export it again.")
+    spec = about.spec
+    checked_config(spec.env.area, spec.env.view, spec.env.length)
     decisions = tuple(_decision(document, at) for at in range(len(document.decisions)))
     _check_steps([step for decision in decisions for step in decision.steps], document.initial)
     episode = Episode(

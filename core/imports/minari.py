@@ -17,6 +17,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
@@ -109,7 +110,7 @@ def _unpack(path: Path, root: PurePosixPath, folder: Path) -> None:
                 target.parent.mkdir(exist_ok=True)
                 with archive.open(info) as source, target.open("wb") as file:
                     shutil.copyfileobj(source, file)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise InvalidInput(f"{visible(path.name)} is not a zip file that can be read ({error}).") from error
 
 
@@ -138,7 +139,7 @@ def _checked_metadata(path: Path) -> EnvConfig:
     try:
         metadata: Any = json.loads(path.read_bytes())
         spec: Any = json.loads(metadata["env_spec"])
-        id_, given = spec["id"], spec.get("kwargs", {})
+        id_, given = spec["id"], dict(spec.get("kwargs") or {})
         has_spaces = {"observation_space", "action_space"} <= metadata.keys()
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InvalidInput("Its metadata names no environment, so its episodes cannot be simulated again.") from error

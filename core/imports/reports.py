@@ -13,14 +13,11 @@ from core.imports.documents import Read, read_documents
 from core.imports.minari import is_dataset, read_dataset
 from core.imports.synth import is_synth, read_sessions
 from core.store import TraceStore
-from core.text import plural, visible
+from core.text import cut, plural, visible
 
 UNNAMED_POLICY: Final = "imported"
 
 _MAX_PROBLEMS: Final = 100
-
-# What a value that no column or packed array holds raises while it is stored.
-_UNSTORABLE: Final = (ValueError, TypeError, ArithmeticError, LookupError)
 
 
 @dataclass
@@ -71,8 +68,8 @@ def import_file(
                 raise
             except CraftscopeError as error:
                 report.problem(where, str(error))
-            except _UNSTORABLE as error:
-                report.problem(where, f"It holds a value that cannot be stored ({type(error).__name__}: {error}).")
+            except Exception as error:  # noqa: BLE001  a file of anyone, and readers of other projects
+                report.problem(where, f"It cannot be read or stored ({type(error).__name__}: {cut(str(error), 200)}).")
             else:
                 count = len(found.episode.decisions)
                 if is_new:
@@ -84,8 +81,10 @@ def import_file(
             looked_at()
     except StoreUnavailable:
         raise
-    except (CraftscopeError, OSError) as error:
+    except CraftscopeError as error:
         report.problem(path.name, str(error))
+    except Exception as error:  # noqa: BLE001  as above
+        report.problem(path.name, f"It cannot be read ({type(error).__name__}: {cut(str(error), 200)}).")
 
 
 def _episodes_in(path: Path, policy: str) -> Iterator[tuple[str, Read]]:

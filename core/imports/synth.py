@@ -8,6 +8,7 @@ taken from the events themselves.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sqlite3
@@ -68,8 +69,11 @@ def read_sessions(path: Path) -> Iterator[tuple[str, Read]]:
     Raises InvalidInput for another file, or one without the tables that are needed.
     """
     try:
-        address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+        # Without a log beside it nobody writes it, and nothing is made in its folder.
+        has_log = path.with_name(f"{path.name}-wal").exists()
+        address = f"file:{quote(str(path.absolute()))}?mode=ro{'' if has_log else '&immutable=1'}"
         with closing(sqlite3.connect(address, uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_TEXT)
             sessions = _rows(connection, "session_traces", "1 = 1", (), "rowid", needed=("session_id",))
             for session in sessions[:_MAX_SESSIONS]:
@@ -88,6 +92,9 @@ def _rows(
     needed: Sequence[str] = (),
 ) -> list[Row]:
     """Rows of a table as dictionaries; columns that an older version lacks are missing in them."""
+    kind = connection.execute("SELECT type FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    if kind != ("table",):  # a view of anyone's may never end
+        raise InvalidInput(f"It has no table {table}.")
     cursor = connection.execute(f"SELECT * FROM {table} WHERE {where} ORDER BY {order}", values)  # noqa: S608
     names = [column[0] for column in cursor.description]
     if lacking := [name for name in needed if name not in names]:
@@ -123,12 +130,14 @@ def _read(connection: sqlite3.Connection, session: Row, file: str) -> Found:
     reader = _Turns(messages, before, float(events[0].get("event_time") or 0.0))
     decisions = tuple(reader.decision(timestep, its) for timestep, its in turns.items())
     seed = about.get("seed")
+    # One of its own keeps an unknown world apart from others.
+    own_seed = int(hashlib.blake2b(session_id.encode(), digest_size=3).hexdigest(), 16)
     policy = str(about.get("policy_name") or "unknown")
     ended_at = datetime.fromtimestamp(started.timestamp() + reader.last_s, UTC)
     reason = StopReason.TERMINATED if reader.is_terminated else StopReason.OPS_DONE
     limits = Limits(max_steps=max(1, reader.n_steps), max_decisions=max(1, len(decisions)))
     spec = EpisodeSpec(
-        seed=seed if isinstance(seed, int) and 0 <= seed < 2**31 else 0,
+        seed=seed if isinstance(seed, int) and 0 <= seed < 2**31 else own_seed,
         policy=PolicySpec(cut(policy, 100)),
         policy_seed=0,
         reward=RewardConfig(enabled=False),

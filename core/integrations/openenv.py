@@ -6,7 +6,8 @@ import copy
 import uuid
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
 from openenv.core import Action, Environment, Observation, State  # pyright: ignore[reportMissingTypeStubs]
 from openenv.core import create_fastapi_app as _create_app  # pyright: ignore[reportUnknownVariableType, reportMissingTypeStubs]
 from openenv.core.env_server.types import EnvironmentMetadata  # pyright: ignore[reportMissingTypeStubs]
@@ -16,7 +17,7 @@ from core import __version__
 from core.env import CrafterEnv
 from core.env.observation import observation_text
 from core.env.rules import ACTION_INDEX
-from core.errors import InvalidInput
+from core.errors import CraftscopeError, InvalidInput
 from core.policies.tools import call_interact
 from core.rewards import RewardConfig, RewardShaper
 from core.types import EnvConfig
@@ -52,7 +53,10 @@ class CrafterState(State):
 
 
 class CrafterOpenEnv(Environment[CrafterAction, CrafterObservation, CrafterState]):
-    """One session. `reset(seed=...)` starts the first world of a seed, `reset()` the next one."""
+    """One session. `reset(seed=...)` starts the first world of a seed, `reset()` the next one.
+
+    A step without a reset begins the default seed's world: OpenEnv's POST routes have no session.
+    """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -80,9 +84,9 @@ class CrafterOpenEnv(Environment[CrafterAction, CrafterObservation, CrafterState
         return self._observed()
 
     def step(self, action: CrafterAction, timeout_s: float | None = None, **kwargs: Any) -> CrafterObservation:
-        """Raises InvalidInput before a reset, after the end, and if no action is valid."""
+        """Raises InvalidInput after the end, and if no action is valid."""
         if self._seed is None:
-            raise InvalidInput("There is no world yet; reset first.")
+            self.reset()
         if self._is_over:
             raise InvalidInput("The episode is over; reset.")
         reply = call_interact(action.actions, action.reasoning, max_actions=None)
@@ -146,4 +150,12 @@ def openenv_app(config: EnvConfig, *, default_seed: int, max_sessions: int) -> F
     def new() -> CrafterOpenEnv:
         return CrafterOpenEnv(config, default_seed=default_seed)
 
-    return _create_app(new, CrafterAction, CrafterObservation, max_concurrent_envs=max_sessions, state_cls=CrafterState)
+    app = _create_app(new, CrafterAction, CrafterObservation, max_concurrent_envs=max_sessions, state_cls=CrafterState)
+    app.add_exception_handler(CraftscopeError, _refused)
+    # Its pages load scripts from another host.
+    app.router.routes = [route for route in app.router.routes if getattr(route, "path", "") not in ("/docs", "/redoc")]
+    return app
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 422)

@@ -20,7 +20,12 @@ MAX_BYTES: Final = 2_000_000
 _MAX_DEPTH: Final = 100
 _MAX_NAMED: Final = 10  # unknown fields that a warning names
 # The name of a field that may hold a secret. Those that we know, such as `max_tokens`, are not asked.
-_SECRET: Final = re.compile(r"(key|token|secret|password|passwd|authorization|bearer|credential|cookie)s?$", re.I)
+_SECRET: Final = re.compile(
+    r"(key|(?<!max_)(?<!new_)(?<!eos_)(?<!bos_)(?<!pad_)(?<!stop_)token|secret|password|passwd|auth|authorization|bearer|"
+    r"credential|cookie|header)s?$",
+    re.I,
+)
+_SECRET_TEXT: Final = re.compile(r"\bbearer\s+\S|\bsk-\S|\bauthorization\s*:", re.I)
 
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seed = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -203,7 +208,8 @@ def _sorted_out(given: dict[str, Any], kind: Any, path: str) -> tuple[dict[str, 
     secret: list[str] = []
     for name, value in given.items():
         where = f"{path}{name}"
-        if name not in known and _SECRET.search(name):
+        is_text = isinstance(value, str) and name != "system_prompt"
+        if name not in known and (_SECRET.search(name) or (is_text and _SECRET_TEXT.search(value))):
             secret.append(where)
             continue
         if kind and name not in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends
@@ -9,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from core.env.checks import checked_seed
 from core.errors import InvalidInput
+from core.service.handles import TooManyHandles
 from core.service.live import LiveEnvironment, observation_fields, read_actions, step_info
 from core.service.state import ALWAYS, Done, Service, problems, service_of
 from core.text import quoted
@@ -188,9 +190,17 @@ def branch(body: Branch, shared: Shared) -> Branches:
     if body.max_branches is not None and total > body.max_branches:
         raise InvalidInput(f"num_children: {total} branches in all are more than max_branches, {body.max_branches}.")
     children: dict[str, list[str]] = {}
-    for env_id, parent in parents.items():
-        with parent.lock:
-            children[env_id] = [shared.environments.add(parent.branched()) for _ in range(body.num_children)]
+    try:
+        for env_id, parent in parents.items():
+            children[env_id] = []
+            for _ in range(body.num_children):
+                with parent.lock:
+                    child = parent.branched()
+                children[env_id].append(shared.environments.add(child))
+    except TooManyHandles:
+        for child_id in chain.from_iterable(children.values()):
+            shared.environments.remove(child_id)
+        raise
     return Branches(env_branches=children)
 
 

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from core.errors import CraftscopeError
 
 IDLE_S: Final = 3_600.0
-"""A handle that was not used for so long may end to make room."""
+"""An environment or policy that was not used for so long may end to make room."""
 
 _MAX_ENDED: Final = 10_000  # ids of ended handles that are remembered
 
@@ -28,13 +28,21 @@ class TooManyHandles(CraftscopeError):
 
 
 class Handles(Generic[T]):
-    """At most `limit` objects. Where there is no room, those that were idle for an hour end. Safe to use from threads.
+    """At most `limit` objects. Where there is no room, those that were idle for `idle_s` end. Safe to use from threads.
 
     noun, prefix: what they are called in messages and at the beginning of their ids.
     """
 
-    def __init__(self, noun: str, prefix: str, limit: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._noun, self._prefix, self._limit, self._clock = noun, prefix, limit, clock
+    def __init__(
+        self,
+        noun: str,
+        prefix: str,
+        limit: int,
+        *,
+        idle_s: float = IDLE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._noun, self._prefix, self._limit, self._idle_s, self._clock = noun, prefix, limit, idle_s, clock
         self._lock = threading.Lock()
         self._used: OrderedDict[str, tuple[T, float]] = OrderedDict()  # the least recently used first
         self._ended: OrderedDict[str, str] = OrderedDict()  # id -> why
@@ -42,14 +50,14 @@ class Handles(Generic[T]):
     def add(self, value: T) -> str:
         """Keeps it and returns its id. Raises TooManyHandles."""
         with self._lock:
-            oldest = self._clock() - IDLE_S
+            oldest = self._clock() - self._idle_s
             while len(self._used) >= self._limit:
                 id_, (_, used_s) = next(iter(self._used.items()))
                 if used_s > oldest:
                     raise TooManyHandles(
                         f"There are {self._limit} {self._noun}s already, all used within the last hour. End one first."
                     )
-                self._end(id_, "ended after an idle hour, to make room")
+                self._end(id_, "ended after an idle hour, to make room" if self._idle_s else "ended to make room")
             id_ = f"{self._prefix}_{uuid.uuid4().hex[:16]}"
             self._used[id_] = (value, self._clock())
             return id_

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast
 
@@ -184,6 +186,9 @@ def _raw_call(given: object, at: int) -> RawCall:
     inner = cast(dict[str, Any], call["function"]) if isinstance(call.get("function"), dict) else call
     name = inner.get("tool") or inner.get("name") or TOOL_NAME
     arguments = inner["args"] if "args" in inner else inner.get("arguments", {})
+    if isinstance(arguments, str):  # OpenAI's own form
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
     if isinstance(arguments, dict):
         arguments = {key: _names(value) for key, value in cast(dict[str, Any], arguments).items()}
     return RawCall(str(name), arguments, f"call_{at}")

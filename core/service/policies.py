@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -68,7 +69,11 @@ def create(body: Create, shared: Shared) -> Created:
 
 
 @router.post("/step", responses=problems(404, 409))
-def step(body: Step, shared: Shared) -> Decided:
+async def step(body: Step, shared: Shared) -> Decided:
+    return await asyncio.get_running_loop().run_in_executor(shared.calls, _decided, body, shared)
+
+
+def _decided(body: Step, shared: Service) -> Decided:
     live = shared.policies.get(body.policy_id)
     if live.bound_env_id is None:
         raise InvalidInput("policy_id: this policy plays no environment; give bound_env_id to /policy/create.")

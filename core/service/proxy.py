@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Annotated, Any
@@ -21,13 +22,17 @@ _RETRIES = 1
 
 
 @router.post("/v1/chat/completions", response_class=Response)
-def openai(body: dict[str, Any], shared: Shared) -> Response:
-    return _pass_on(body, shared.service.openai_url, shared)
+async def openai(body: dict[str, Any], shared: Shared) -> Response:
+    return await _in_a_thread(body, shared.service.openai_url, shared)
 
 
 @router.post("/groq/v1/chat/completions", response_class=Response)
-def groq(body: dict[str, Any], shared: Shared) -> Response:
-    return _pass_on(body, shared.service.groq_url, shared)
+async def groq(body: dict[str, Any], shared: Shared) -> Response:
+    return await _in_a_thread(body, shared.service.groq_url, shared)
+
+
+async def _in_a_thread(body: dict[str, Any], url: str, shared: Service) -> Response:
+    return await asyncio.get_running_loop().run_in_executor(shared.calls, _pass_on, body, url, shared)
 
 
 def _pass_on(body: dict[str, Any], url: str, shared: Service) -> Response:

@@ -92,7 +92,7 @@ async def rollout(
 
 def _play(shared: Service, run: Run) -> None:
     launch(shared.store, shared.settings, run)
-    wait_until_over(shared.store, shared.settings, run.id)
+    wait_until_over(shared.store, shared.settings, run.id, gives_up=shared.gives_up)
 
 
 def _with_handles(read: ReadRequest, shared: Service) -> ReadRequest:

@@ -13,7 +13,7 @@ from core.service.state import Service
 
 
 def service_app(service: Service, *, is_open: bool) -> ASGIApp:
-    """is_open: listens on loopback only, so that OpenEnv's clients, which send no key, may call it.
+    """is_open: is reached on loopback only, so that OpenEnv's clients, which send no key, may call it.
 
     Elsewhere OpenEnv is served under its token, if there is one.
     """

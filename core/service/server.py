@@ -11,6 +11,7 @@ from typing import Final
 
 import uvicorn
 
+from core.requests import MAX_BYTES
 from core.service.routes import service_app
 from core.service.state import Service
 from core.settings import ServiceSettings, Settings, is_loopback
@@ -35,8 +36,17 @@ def serve(store: TraceStore, settings: Settings, service: ServiceSettings, host:
             host,
         )
     shared = Service(store, replace(settings, worker_linger_s=_LINGER_S), service)
-    app = service_app(shared, is_open=is_loopback(host))
-    config = uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=_GRACE_S)
+    # A proxy that hands on another host name makes a port of loopback public.
+    is_open = is_loopback(host) and all(map(is_loopback, service.hosts))
+    app = service_app(shared, is_open=is_open)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        timeout_graceful_shutdown=_GRACE_S,
+        ws_max_size=MAX_BYTES,
+        access_log=not service.openenv_token,  # it is part of paths
+    )
     server = _Server(config, shared.shutting_down)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it once more when it is done
         signal.signal(number, _nothing)

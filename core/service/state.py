@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -28,6 +29,10 @@ class Done(BaseModel):
     ok: bool = True
 
 
+_MAX_CALLS: Final = 32
+_LAST_WAIT_S: Final = 15.0
+
+
 class Service:
     """What the routes share. shutting_down: set once the process was asked to end."""
 
@@ -36,11 +41,20 @@ class Service:
         self.settings = settings
         self.service = service
         self.environments = Handles[LiveEnvironment]("environment", "env", service.max_handles)
-        self.snapshots = Handles[LiveEnvironment]("snapshot", "snap", service.max_handles)
+        self.snapshots = Handles[LiveEnvironment]("snapshot", "snap", service.max_handles, idle_s=0.0)
         self.policies = Handles[LivePolicy]("policy", "policy", service.max_handles)
         self.rollouts: set[str] = set()  # run ids in progress
         self.pool = ThreadPoolExecutor(service.max_rollouts, "rollout")  # each waits in a thread of its own
+        self.calls = ThreadPoolExecutor(_MAX_CALLS, "call")  # to models, which may take minutes
         self.shutting_down = threading.Event()
+        self._shut_down_s: float | None = None
+
+    def gives_up(self) -> bool:
+        """Whether a shutdown has waited long enough for what this machine does not play itself."""
+        if not self.shutting_down.is_set():
+            return False
+        self._shut_down_s = self._shut_down_s or time.monotonic()
+        return time.monotonic() - self._shut_down_s > _LAST_WAIT_S
 
 
 def service_of(request: Request) -> Service:

@@ -95,11 +95,11 @@ def test_lines_that_are_added_later_come_in_alone(
     path = tmp_path / "stats.jsonl"
     path.write_bytes(content[0])
     assert imported(sqlite_store, path).episodes == 1
-    path.write_bytes(
-        content[0] + content[1] + b'{"length": -1, "reward": 1, "achievement_collect_coal": 0}\nnot JSON\n'
-    )
+    counts = b'"achievement_collect_coal": 0}\n'
+    odd = b'{"length": -1, "reward": 1, ' + counts + b'{"length": 5, "reward": NaN, ' + counts + b"not JSON\n"
+    path.write_bytes(content[0] + content[1] + odd)
     report = imported(sqlite_store, path)
-    assert (report.episodes, report.known_episodes, report.failed) == (1, 1, 2)
+    assert (report.episodes, report.known_episodes, report.failed) == (1, 1, 3)
 
 
 def _changed(path: Path, to: Path, **arrays: Any) -> Path:

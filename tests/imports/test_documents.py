@@ -137,3 +137,15 @@ def test_the_command_says_what_came_in(sqlite_store: TraceStore, tmp_path: Path,
     assert done.returncode == 1
     assert done.stdout.endswith("were there already; 1 episode could not be read.\n")
     assert "missing.json" in done.stderr
+
+
+def test_a_damaged_zip_file_is_reported(sqlite_store: TraceStore, tmp_path: Path):
+    path = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("episode.json", '{"format": 1}' * 5_000)
+    content = bytearray(path.read_bytes())
+    content[50:70] = bytes(255 - byte for byte in content[50:70])
+    path.write_bytes(content)
+    report = Report()
+    import_file(sqlite_store, path, report)
+    assert (report.episodes, report.failed) == (0, 1)

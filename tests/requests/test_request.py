@@ -127,7 +127,7 @@ def test_unknown_fields_are_kept_and_named_and_secrets_are_neither():
     assert plan.run.config["request"]["judge"] == {"keep": True}
     unknown, secret, *_ = plan.warnings
     assert "judge" in unknown and "policy.config.warmth" in unknown and "without effect" in unknown
-    assert "policy.config.api_key" in secret and "policy.config.extra_headers.Authorization" in secret
+    assert "policy.config.api_key" in secret and "policy.config.extra_headers" in secret
     assert plan.run.config["warnings"] == list(plan.warnings)
 
 
@@ -169,6 +169,18 @@ def test_what_is_wrong_is_named_by_its_path(changes: dict[str, Any], message: st
     with pytest.raises(InvalidInput, match=message) as raised:
         planned(**changes)
     assert "secret" not in str(raised.value)
+
+
+def test_what_looks_like_a_key_is_left_out_whatever_its_name():
+    config = {
+        "auth": "Bearer sk-1",
+        "headers": ["Authorization: Bearer sk-2"],
+        "note": "bearer sk-3",
+        "max_new_tokens": 5,
+    }
+    read = read_request(json.dumps(a_request(config=config)).encode())
+    assert "sk-" not in str(read.given) and read.given["policy"]["config"]["max_new_tokens"] == 5
+    assert any("may hold a secret" in warning for warning in read.warnings)
 
 
 def test_hosts_of_models_can_be_restricted(monkeypatch: pytest.MonkeyPatch):

@@ -38,6 +38,15 @@ def test_any_of_the_keys_is_accepted_in_any_of_the_places(
     assert KEY not in answer.text
 
 
+def test_openenv_behind_a_public_name_needs_its_token_which_no_log_shows(tmp_path: Path):
+    names = {"CRAFTSCOPE_SERVICE_HOSTS": "Public.Example", "CRAFTSCOPE_SERVICE_OPENENV_TOKEN": "tok-secret"}
+    with RunningService(tmp_path, **names) as service:
+        assert service.client.get("/", headers={"Host": "public.example"}).status_code == 200
+        assert service.client.get("/openenv/health").status_code == 404
+        assert service.client.get("/openenv/tok-secret/health").status_code == 200
+        assert "tok-secret" not in service.log()
+
+
 @pytest.mark.parametrize("path", ["/", "/health", "/openapi.json", "/openenv/health"])
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Host": ""}, {"Origin": "http://evil.example"}])
 def test_other_hosts_and_web_pages_of_other_sites_are_refused(

@@ -114,6 +114,22 @@ def test_handles_end_after_an_idle_hour_where_there_is_no_room():
     assert (handles.get(first), handles.get(third)) == ("a", "c")
 
 
+def test_numbers_in_openais_form_are_actions(service: RunningService):
+    env_id = service.post("/env/create", {"seed": 5})["env_id"]
+    call = {"type": "function", "function": {"name": "interact", "arguments": '{"actions": [5, 0]}'}}
+    assert service.post("/env/step", {"env_id": env_id, "tool_calls": [call]})["info"]["actions"] == ["do", "noop"]
+
+
+def test_a_branch_without_room_leaves_nothing_and_old_snapshots_make_room(tmp_path: Path):
+    with RunningService(tmp_path, CRAFTSCOPE_SERVICE_MAX_HANDLES="3") as small:
+        env_id = small.post("/env/create", {"seed": 5})["env_id"]
+        small.post("/branch", {"env_ids": [env_id], "num_children": 3}, 429)
+        assert len(small.post("/branch", {"env_ids": [env_id], "num_children": 2})["env_branches"][env_id]) == 2
+        snapshots = [small.post("/env/snapshot", {"env_id": env_id})["snapshot_id"] for _ in range(4)]
+        gone = small.post("/env/restore", {"snapshot_id": snapshots[0]}, 404)
+        assert "ended to make room" in gone["detail"]
+
+
 def test_a_policy_plays_its_environment(service: RunningService):
     env_id = service.post("/env/create", {"seed": 5})["env_id"]
     policy_id = service.post("/policy/create", {"policy_name": "scripted", "bound_env_id": env_id})["policy_id"]
@@ -203,5 +219,10 @@ def test_openenvs_own_client_plays(service: RunningService):
         assert again.observation == first.observation
     for path in ("schema", "metadata", "health"):
         assert service.client.get(f"/openenv/{path}", headers={"X-API-Key": ""}).status_code == 200
+    for path in ("docs", "redoc"):  # their pages load scripts from another host
+        assert service.client.get(f"/openenv/{path}").status_code == 404
+    stepped = service.client.post("/openenv/step", json={"action": {"actions": ["noop"]}})
+    assert stepped.status_code == 200
+    assert service.client.post("/openenv/reset", json={"seed": -1}).status_code == 422
     reset = service.client.post("/openenv/reset", json={"seed": 7}, headers={"X-API-Key": ""}).json()
     assert reset["observation"]["text"] == first.observation["text"]

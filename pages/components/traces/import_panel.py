@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from pages.components.shared.state import store
 from pages.components.text.escape import escape, safe_text
 
 _FILES: Final = "import_files"
+_REPORT: Final = "import_report"
 _KINDS: Final = ("json", "jsonl", "zip", "npz", "db", "sqlite")
 _MAX_PROBLEMS: Final = 10
 _MAX_PROBLEM: Final = 300
@@ -41,8 +43,21 @@ def _panel() -> None:
         "Policy", value=UNNAMED_POLICY, max_chars=100, key="import_policy", help="Of recordings that do not name theirs"
     )
     st.caption("Importing twice changes nothing. From a terminal: python -m core.imports FILE")
-    if not st.button("Import", key="import_now", type="primary", disabled=not files or store().read_only):
+    if st.button("Import", key="import_now", type="primary", disabled=not files or store().read_only):
+        st.session_state[_REPORT] = _imported(files, policy.strip() or UNNAMED_POLICY)
+    report: Report | None = st.session_state.get(_REPORT)
+    if report is None:
         return
+    show = st.warning if report.failed else st.success
+    show(escape(report.sentence))
+    for problem in report.problems[:_MAX_PROBLEMS]:
+        st.text(safe_text(problem, _MAX_PROBLEM))
+    if report.episodes and st.button("Show them", key="import_show"):
+        del st.session_state[_REPORT]
+        st.rerun()
+
+
+def _imported(files: Sequence[Any], policy: str) -> Report:
     report = Report()
     try:
         bar = st.progress(0.0, "Importing…")
@@ -56,15 +71,10 @@ def _panel() -> None:
                     store(),
                     path,
                     report,
-                    policy=policy.strip() or UNNAMED_POLICY,
+                    policy=policy,
                     looked_at=lambda share=share: bar.progress(share, escape(report.sentence)),
                 )
         bar.empty()
     except StoreError as error:
         st.error(escape(str(error)))
-    show = st.warning if report.failed else st.success
-    show(escape(report.sentence))
-    for problem in report.problems[:_MAX_PROBLEMS]:
-        st.text(safe_text(problem, _MAX_PROBLEM))
-    if report.episodes and st.button("Show them", key="import_show"):
-        st.rerun()
+    return report
