@@ -42,7 +42,10 @@ class Guard:
             return await self._app(scope, receive, send)
         body = b""
         if refused is None:
-            body = await _body(receive)
+            received = await _body(receive)
+            if received is None:
+                return None
+            body = received
             refused = _body_refusal(body)
         if refused is not None:
             return await _answer(send, *refused)
@@ -89,13 +92,13 @@ def _keys_in(headers: Mapping[str, str]) -> list[str]:
     return [key.strip() for key in given if key.strip()]
 
 
-async def _body(receive: Receive) -> bytes:
-    """The body, up to one byte more than is allowed."""
+async def _body(receive: Receive) -> bytes | None:
+    """The body, up to one byte more than is allowed; None if the client left before its end."""
     parts, size = list[bytes](), 0
     while size <= MAX_BYTES:
         message = await receive()
         if message["type"] == "http.disconnect":
-            break
+            return None
         part = message.get("body", b"")
         parts.append(part)
         size += len(part)

@@ -42,17 +42,17 @@ class Health(BaseModel):
 
 @public.head("/", include_in_schema=False)
 @public.get("/")
-def root() -> Alive:
+async def root() -> Alive:
     return Alive()
 
 
 @router.get("/health")
-def health() -> Health:
+async def health() -> Health:
     return Health()
 
 
 @router.post("/done")
-def done() -> Done:
+async def done() -> Done:
     """For clients that say when they are done; nothing is kept for them."""
     return Done()
 

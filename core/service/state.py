@@ -29,7 +29,6 @@ class Done(BaseModel):
     ok: bool = True
 
 
-_MAX_CALLS: Final = 32
 _LAST_WAIT_S: Final = 15.0
 
 
@@ -45,7 +44,7 @@ class Service:
         self.policies = Handles[LivePolicy]("policy", "policy", service.max_handles)
         self.rollouts: set[str] = set()  # run ids in progress
         self.pool = ThreadPoolExecutor(service.max_rollouts, "rollout")  # each waits in a thread of its own
-        self.calls = ThreadPoolExecutor(_MAX_CALLS, "call")  # to models, which may take minutes
+        self.calls = ThreadPoolExecutor(service.max_handles, "call")  # to models, which may take minutes
         self.shutting_down = threading.Event()
         self._shut_down_s: float | None = None
 
@@ -57,8 +56,8 @@ class Service:
         return time.monotonic() - self._shut_down_s > _LAST_WAIT_S
 
 
-def service_of(request: Request) -> Service:
-    """For the routes."""
+async def service_of(request: Request) -> Service:
+    """For the routes. It takes no thread, so that those that need none answer while all threads are busy."""
     return request.app.state.service
 
 

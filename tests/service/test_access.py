@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.support.launches import wait_for
+from tests.support.model.server import ModelServer, calls, holds, says
 from tests.support.service import KEY, RunningService
 
 
@@ -88,3 +93,30 @@ def test_without_a_key_the_service_says_that_none_is_configured(tmp_path: Path):
         assert service.client.get("/", headers={"Origin": "https://ok.example"}).status_code == 200
         assert service.shut_down() == 0
         assert "CRAFTSCOPE_SERVICE_KEY is not set" in service.log()
+
+
+def test_half_a_body_is_not_played(service: RunningService):
+    body = b'{"run_id": "half", "policy": {"policy_name": "random"}}'
+    head = f"POST /rollout HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {KEY}\r\nContent-Length: {len(body) + 500}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.sendall(head.encode() + body)
+    assert service.client.get("/health").status_code == 200
+    assert service.client.get("/run/status/half").status_code == 404
+
+
+def test_calls_that_wait_for_a_model_leave_the_other_routes_free(tmp_path: Path):
+    until = threading.Event()
+    with (
+        ModelServer([holds(until, says(calls("noop")))]) as model,
+        RunningService(tmp_path) as service,
+        ThreadPoolExecutor(50) as pool,
+    ):
+        env_id = service.post("/env/create", {"seed": 1})["env_id"]
+        given = {"config": {"model": "tiny", "inference_url": model.url}, "bound_env_id": env_id}
+        policies = [service.post("/policy/create", given)["policy_id"] for _ in range(45)]
+        waiting = [pool.submit(service.post, "/policy/step", {"policy_id": each}) for each in policies]
+        wait_for("45 calls", lambda: len(model.requests) == 45 or None)
+        assert service.client.get("/health", timeout=10).status_code == 200
+        assert service.post("/env/create", {"seed": 2})["step_idx"] == 0
+        until.set()
+        assert all(each.result()["tool_calls"] for each in waiting)
