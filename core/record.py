@@ -64,8 +64,9 @@ class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
     reward: how its decisions are scored; it changes nothing of what the agent is paid.
     run_id: the run that the episodes belong to; environments with the same one share it. None: a run of its own.
 
-    One step is one decision, unless `decision` groups several. A store that cannot be written does not stop the agent:
-    it is warned of once, and `failures` counts the episodes that were not recorded to their end.
+    Put it inside of wrappers that skip frames, change actions or reset by themselves: it records what passes it.
+    One step is one decision, unless `decision` groups several. A store that cannot be written does not stop the
+    agent: it is warned of once, and `failures` counts the episodes that were not recorded to their end.
     Raises InvalidInput for another environment, InvalidReward.
     """
 
@@ -516,7 +517,10 @@ def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    number = None if value is None else float(value)
+    try:
+        number = None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
     return number if number is not None and math.isfinite(number) else None
 
 
@@ -526,7 +530,7 @@ def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
     for name, value in given.items():
         try:
             entries = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
         for place, number in np.ndenumerate(entries):
             if len(found) < _MAX_NUMBERS and math.isfinite(number):
