@@ -19,6 +19,7 @@ NAMES = (
     "dashboard",
     "service",
     "transfer",
+    "batch",
 )
 
 
