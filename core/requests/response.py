@@ -93,7 +93,10 @@ def answer(
     record = request.record
     return RolloutResponse(
         run_id=run.id,
-        trajectories=tuple(_trajectory(episode, run, planned) for episode in episodes) if record.trajectories else (),
+        trajectories=tuple(
+            _trajectory(episode, run, planned, with_value=record.value)
+            for episode in (episodes if record.trajectories else ())
+        ),
         branches={},
         metrics=_metrics(rollout_metrics(episodes), episodes),
         aborted=aborted,
@@ -115,7 +118,7 @@ def _check_outcome(episodes: Sequence[Episode], *, aborted: bool, raise_failures
         raise RolloutError(str(failed.stop_reason), error.detail if error else "The episode failed.")
 
 
-def _trajectory(episode: Episode, run: RunSummary, planned: PlannedRollout) -> Trajectory:
+def _trajectory(episode: Episode, run: RunSummary, planned: PlannedRollout, *, with_value: bool) -> Trajectory:
     is_active = episode.spec.reward.is_active
     return Trajectory(
         env_id=episode.id,
@@ -123,13 +126,13 @@ def _trajectory(episode: Episode, run: RunSummary, planned: PlannedRollout) -> T
         inference_url=planned.inference_url,
         trace_correlation_id=run.correlation_id,
         length=len(episode.decisions),
-        steps=tuple(_step(decision, is_active) for decision in episode.decisions),
+        steps=tuple(_step(decision, is_active, with_value=with_value) for decision in episode.decisions),
         final=_final(episode),
         decision_samples=tuple(map(decision_sample, episode.decisions)) if is_active else None,
     )
 
 
-def _step(decision: Decision, is_active: bool) -> RolloutStep:
+def _step(decision: Decision, is_active: bool, *, with_value: bool) -> RolloutStep:
     reward = decision.reward
     stepwise = {
         "decision_index": decision.index,
@@ -156,7 +159,7 @@ def _step(decision: Decision, is_active: bool) -> RolloutStep:
         done=any(step.terminated or step.truncated for step in decision.steps),
         truncated=any(step.truncated for step in decision.steps),
         logprob=decision.logprob,
-        value=decision.value,
+        value=decision.value if with_value else None,
         info={"stepwise": stepwise, "meta": meta} if is_active else {"meta": meta},
     )
 

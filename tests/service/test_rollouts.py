@@ -157,6 +157,9 @@ def test_more_rollouts_than_allowed_are_asked_to_wait_and_a_shutdown_ends_all(tm
             assert len(episodes) >= 8
             assert all(episode.status is EpisodeStatus.INTERRUPTED for episode in episodes if not episode.n_decisions)
             assert all(episode.status.is_over for episode in episodes)
+            for run in store.runs.newest(9).rows:
+                *_, last = store.runs.episodes(run.id).rows
+                assert last.status is EpisodeStatus.INTERRUPTED
             for episode in episodes:
                 assert len(store.episodes.load(episode.id).decisions) == episode.n_decisions
     kill_workers(Settings(data_dir=tmp_path, db_url=None, max_workers=2))
@@ -175,6 +178,6 @@ def test_one_request_is_answered_without_a_server(tmp_path: Path):
     done = run_command(tmp_path, body=request)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["trajectories"][0]["length"] == 2
-    assert "Unknown" in done.stderr or "unknown field" in done.stderr
+    assert "1 unknown field (extra): stored with the run" in done.stderr
     again = run_command(tmp_path, body=request)
     assert again.returncode == 2 and "file-1" in again.stderr and not again.stdout
