@@ -11,10 +11,9 @@ import hashlib
 import io
 import sys
 import time
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -27,7 +26,7 @@ from ruamel.yaml.error import YAMLError
 from tqdm import tqdm
 
 from core.env.rules import ACHIEVEMENTS, ENGINE_VERSION, ITEMS
-from core.errors import CraftscopeError, InvalidInput, JobError, did_you_mean
+from core.errors import CraftscopeError, DuplicateId, InvalidInput, JobError, did_you_mean
 from core.jobs import SWEEP_S, ensure_workers, sweep, worker_problems
 from core.plan import LaunchPlan, make_cell, parse_seeds
 from core.ray_tasks import Place, RayTasks
@@ -101,8 +100,8 @@ def read_plan(path: Path) -> BatchPlan:
     try:
         plan = msgspec.convert(given, BatchPlan)
         msgspec.json.encode(plan)
-    except RecursionError as error:
-        raise InvalidInput("The plan refers to itself.") from error
+    except (RecursionError, UnicodeEncodeError) as error:
+        raise InvalidInput("The plan refers to itself, or holds text that is not Unicode.") from error
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at ")
         raise InvalidInput(f"{where.strip('`').removeprefix('$.') or 'The plan'}: {problem}.") from error
@@ -205,17 +204,21 @@ class Processes:
     def __init__(self, store: TraceStore, settings: Settings) -> None:
         self._store, self._settings = store, settings
         self._swept_s = 0.0
+        self._problems: tuple[str, ...] = ()
 
     def play(self, run: Run, episodes: Sequence[QueuedEpisode]) -> None:
-        self._store.runs.add_queued(run.id, episodes)
+        with suppress(DuplicateId):  # another start of the same plan was first
+            self._store.runs.add_queued(run.id, episodes)
         ensure_workers(self._store, self._settings)
 
     def look(self) -> None:
         if time.monotonic() - self._swept_s >= SWEEP_S:
             self._swept_s = time.monotonic()
             sweep(self._store, self._settings)
-            if problems := worker_problems(self._settings):
-                raise JobError(problems[0])
+            # One that is left of killed workers is gone at the next look.
+            before, self._problems = self._problems, worker_problems(self._settings)
+            if self._problems and self._problems == before:
+                raise JobError(self._problems[0])
 
     def is_playing(self, run: Run, place: Place) -> bool:
         return False  # what it plays is queued or running in the store
@@ -243,11 +246,11 @@ def play_batch(store: TraceStore, runs: Sequence[Run], backend: Backend) -> Iter
                 if backend.is_playing(run, place) or any(not status.is_over for status in statuses):
                     continue
                 is_stopped = EpisodeStatus.ABORTED in statuses and not is_first_look
-                if is_stopped or statuses & set(_KEPT) or attempts[run.id, place] == MAX_ATTEMPTS:
+                if is_stopped or set(statuses) & set(_KEPT) or attempts[run.id, place] == MAX_ATTEMPTS:
                     done += 1
                 else:
                     attempts[run.id, place] += 1
-                    missing.append(replace(wanted, id=uuid.uuid4().hex))
+                    missing.append(replace(wanted, id=_attempt_id(run, place, len(statuses))))
             if missing:
                 backend.play(run, missing)
         total = sum(len(run.episodes) for run in runs)
@@ -258,12 +261,17 @@ def play_batch(store: TraceStore, runs: Sequence[Run], backend: Backend) -> Iter
         time.sleep(_POLL_S)
 
 
-def _stored(store: TraceStore, run: Run) -> defaultdict[Place, set[EpisodeStatus]]:
+def _attempt_id(run: Run, place: Place, attempt: int) -> str:
+    """The same for two starts of a plan at once, so that only one of them adds it."""
+    return hashlib.blake2b(f"{run.id} {place} {attempt}".encode(), digest_size=16).hexdigest()
+
+
+def _stored(store: TraceStore, run: Run) -> defaultdict[Place, list[EpisodeStatus]]:
     """By place, the statuses of the stored episodes that were played there."""
-    found = defaultdict[Place, set[EpisodeStatus]](set)
+    found = defaultdict[Place, list[EpisodeStatus]](list)
     for row in store.runs.episodes(run.id).rows:
         if row.world_episode == 1:
-            found[row.seed, row.group_index].add(row.status)
+            found[row.seed, row.group_index].append(row.status)
     return found
 
 

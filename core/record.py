@@ -54,6 +54,7 @@ STORE_EVERY_S: Final = 0.25
 _MAX_WAITING: Final = 1_000  # decisions that are not stored yet
 _MAX_NUMBERS: Final = 64  # of one decision
 _MAX_NAME: Final = 100
+_KEEP_OUTSIDE: Final = (gymnasium.ActionWrapper, gymnasium.wrappers.Autoreset)
 
 
 class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -67,7 +68,7 @@ class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
     Put it inside of wrappers that skip frames, change actions or reset by themselves: it records what passes it.
     One step is one decision, unless `decision` groups several. A store that cannot be written does not stop the
     agent: it is warned of once, and `failures` counts the episodes that were not recorded to their end.
-    Raises InvalidInput for another environment, InvalidReward.
+    Raises InvalidInput for another environment or around such wrappers, InvalidReward.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class RecordEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise InvalidInput(
                 f"RecordEpisodes is around {type(base).__name__}; put it around a CrafterEnv or upstream's crafter.Env."
             )
+        _check_inside(inner)
         if every < 1:
             raise InvalidInput(f"every is {every}; give 1 or more.")
         self._world = base
@@ -509,6 +511,18 @@ def _tool_call(given: Mapping[str, Any]) -> ToolCall:
     except (TypeError, ValueError):
         text = str(arguments)
     return ToolCall(str(given.get("name", "")), text, call_id=str(given.get("id", "")))
+
+
+def _check_inside(env: Any) -> None:
+    """Raises InvalidInput for a wrapper inside whose steps are not those of the agent."""
+    while env is not env.unwrapped:
+        name: str = type(env).__name__
+        if isinstance(env, _KEEP_OUTSIDE):
+            raise InvalidInput(
+                f"RecordEpisodes is around {name}, which changes actions or resets by itself. "
+                "Make it the inner one of the two."
+            )
+        env = env.env
 
 
 def _plain(message: Mapping[str, Any]) -> dict[str, Any]:

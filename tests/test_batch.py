@@ -16,7 +16,7 @@ import pytest
 
 from core import batch
 from core.batch import BatchPlan, Processes, main, play_batch, read_plan, runs_of
-from core.errors import InvalidInput
+from core.errors import DuplicateId, InvalidInput
 from core.exports import read_document
 from core.ray_tasks import Place, play_task
 from core.settings import Settings
@@ -85,6 +85,35 @@ def test_lost_episodes_are_counted_and_fail_the_command(
     runs = runs_of(read_plan(written(tmp_path, "{name: x, policies: [{name: random}], seeds: 0-2}")), {})
     assert batch._follow(sqlite_store, runs, LosesAll()) == 1  # pyright: ignore[reportPrivateUsage]
     assert "3 lost" in capsys.readouterr().out
+
+
+class OnlyQueues:
+    """A backend without workers, which keeps what it is given."""
+
+    def __init__(self, store: TraceStore | None) -> None:
+        self.given: list[QueuedEpisode] = []
+        self._store = store
+
+    def play(self, run: Run, episodes: Sequence[QueuedEpisode]) -> None:
+        self.given += episodes
+        if self._store is not None:
+            self._store.runs.add_queued(run.id, episodes)
+
+    def look(self) -> None: ...
+
+    def is_playing(self, run: Run, place: Place) -> bool:
+        return False
+
+
+def test_two_starts_at_once_add_each_episode_once(sqlite_store: TraceStore):
+    (run,) = small()
+    slow, fast = OnlyQueues(None), OnlyQueues(sqlite_store)
+    for backend in (slow, fast):  # the first one has looked, and has not added its episodes yet
+        next(play_batch(sqlite_store, [run], backend))
+    assert [each.id for each in slow.given] == [each.id for each in fast.given]
+    with pytest.raises(DuplicateId):
+        sqlite_store.runs.add_queued(run.id, slow.given)
+    assert len(sqlite_store.runs.episodes(run.id).rows) == len(run.episodes)
 
 
 def test_a_budget_is_refused_on_ray(

@@ -173,6 +173,17 @@ class Odd(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, float(reward) * 10, terminated, truncated, info
 
 
+class Left(gymnasium.ActionWrapper[Any, Any, Any]):
+    def action(self, action: Any) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("wrapper", [Left, gymnasium.wrappers.Autoreset])
+def test_wrappers_that_change_actions_or_reset_belong_outside(sqlite_store: TraceStore, wrapper: Any):
+    with pytest.raises(InvalidInput, match="Make it the inner one"):
+        RecordEpisodes(wrapper(CrafterEnv()), sqlite_store, "p")
+
+
 def test_the_reward_is_crafters_whatever_a_wrapper_inside_pays(sqlite_store: TraceStore):
     env = RecordEpisodes(Odd(CrafterEnv(length=60, observe=False)), sqlite_store, "p")
     play(env)

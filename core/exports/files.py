@@ -99,8 +99,8 @@ def new_folder(folder: Path) -> Generator[Path]:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(f"{visible(str(folder))} cannot be made ({why}). Name a new folder.") from error
     try:
-        yield unfinished
         with _refused(folder, OSError):
+            yield unfinished
             unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -80,7 +80,7 @@ def _dataset_id(folder: Path) -> str:
     found = "/".join(parts[len(parts) - parts[::-1].index("datasets") :]) if "datasets" in parts[:-1] else folder.name
     try:
         parse_dataset_id(found)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise InvalidInput(
             f"{visible(found)} is no name of a Minari dataset. Name a folder such as crafter-v0, and to load it by "
             "its name one in ~/.minari/datasets."

@@ -159,7 +159,7 @@ def _arrays(path: Path) -> dict[str, Array]:
         names = [name for name in stored.files if name in _NEEDED or name.startswith(prefixes)]
         if missing := [name for name in _NEEDED if name not in names]:
             raise InvalidInput(f"It is not an episode of crafter.Recorder: it lacks {', '.join(missing)}.")
-        if sum(sizes.get(f"{name}.npy", 0) for name in names) > _MAX_ARRAY_BYTES:
+        if sum(sizes.get(f"{name}.npy", 0) + sizes.get(name, 0) for name in names) > _MAX_ARRAY_BYTES:
             raise InvalidInput(f"Its arrays are larger than {_MAX_ARRAY_BYTES // 2**20} MiB.")
         return {name: stored[name] for name in names}
 

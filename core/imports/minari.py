@@ -128,6 +128,8 @@ def _episodes(data: Path, name: str, policy: str) -> Iterator[tuple[str, Read]]:
         raise InvalidInput(f"It is not a Minari dataset that can be read ({type(error).__name__}: {error}).") from error
     dataset_id = cut(visible(str(about.get("dataset_id", name))), 100)
     named = cut(str(about.get("algorithm_name") or policy), 100)
+    if total > _MAX_FILES:
+        raise InvalidInput(f"It says that it has {total:,} episodes; {_MAX_FILES:,} are the limit.")
     for index in range(total):
         yield f"{name}, episode {index:,}", lambda index=index: _read(dataset, index, dataset_id, named, config)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from core.errors import CraftscopeError, StoreUnavailable
+from core.errors import CraftscopeError, InvalidInput, StoreUnavailable
 from core.imports.crafter_files import is_recording, is_stats, read_recording, read_stats
-from core.imports.documents import Read, read_documents
+from core.imports.documents import Found, Read, read_documents
 from core.imports.minari import is_dataset, read_dataset
 from core.imports.synth import is_synth, read_sessions
 from core.store import TraceStore
@@ -18,6 +18,8 @@ from core.text import cut, plural, visible
 UNNAMED_POLICY: Final = "imported"
 
 _MAX_PROBLEMS: Final = 100
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 9_000
 
 
 @dataclass
@@ -61,6 +63,7 @@ def import_file(
         for where, read in _episodes_in(path, policy):
             try:
                 found = read()
+                _check_times(found)
                 is_new = store.add_whole(
                     found.run, found.episode, group_index=found.group_index, created_at=found.created_at
                 )
@@ -85,6 +88,15 @@ def import_file(
         report.problem(path.name, str(error))
     except Exception as error:  # noqa: BLE001  as above
         report.problem(path.name, f"It cannot be read ({type(error).__name__}: {cut(str(error), 200)}).")
+
+
+def _check_times(found: Found) -> None:
+    """Times that no database holds would spoil every list that they are in."""
+    outcome = found.episode.outcome
+    ended_at = outcome.finished_at if outcome else found.created_at
+    for moment in (found.run.created_at, found.created_at, found.episode.started_at, ended_at):
+        if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+            raise InvalidInput(f"It holds a time of the year {moment.year}; times are from {_FIRST_YEAR} on.")
 
 
 def _episodes_in(path: Path, policy: str) -> Iterator[tuple[str, Read]]:

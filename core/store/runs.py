@@ -51,13 +51,16 @@ class Runs:
         return True
 
     def add_queued(self, run_id: str, queued: Sequence[QueuedEpisode]) -> None:
-        """Add episodes to a run, for workers to claim. Raises UnknownEpisode."""
+        """Add episodes to a run, for workers to claim. Raises UnknownEpisode, DuplicateId; nothing is stored then."""
         now = datetime.now(UTC)
         with self._database.writing() as connection:
             key = run_key(connection, run_id)
             save_reward_configs(connection, (episode.spec.reward for episode in queued))
             rows = [episode_row(key, episode, now, EpisodeStatus.QUEUED) for episode in queued]
-            connection.execute(insert(episodes), rows)
+            try:
+                connection.execute(insert(episodes), rows)
+            except IntegrityError as error:
+                raise DuplicateId(f"An episode of run {run_id!r} is stored already.") from error
 
     def add_episode(self, run_id: str, episode: QueuedEpisode, *, worker: str = "") -> None:
         """Store a further world of a rollout, which `worker` is playing. Raises UnknownEpisode."""

@@ -53,8 +53,9 @@ def test_minari_loads_the_episodes_with_their_pictures_and_recovers_the_environm
 
 def test_what_minari_cannot_hold_is_refused_and_leaves_nothing(filled: TraceStore, tmp_path: Path):
     episodes = list(episodes_of(filled, EpisodeFilter()))
-    with pytest.raises(InvalidInput, match="no name of a Minari dataset"):
-        write_minari(filled, episodes, tmp_path / "a name")
+    for name in ("a name", "abc", "a-v1x"):
+        with pytest.raises(InvalidInput, match="no name of a Minari dataset"):
+            write_minari(filled, episodes, tmp_path / name)
     filled.runs.create(make_run("run-1", ["other"], minutes=9_999_999, engine_version="another"))
     record_episode(filled, "other", 3)
     before = set(tmp_path.iterdir())

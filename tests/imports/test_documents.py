@@ -149,3 +149,17 @@ def test_a_damaged_zip_file_is_reported(sqlite_store: TraceStore, tmp_path: Path
     report = Report()
     import_file(sqlite_store, path, report)
     assert (report.episodes, report.failed) == (0, 1)
+
+
+def test_a_time_that_no_database_holds_is_refused(sqlite_store: TraceStore, tmp_path: Path):
+    sqlite_store.runs.create(make_run("run-1", ["one"]))
+    record_episode(sqlite_store, "one", 3)
+    document = json.loads(episode_json(sqlite_store, "one"))
+    document["episode"]["id"] = "other"
+    document["episode"]["created_at"] = "0001-01-01T00:00:00+14:00"
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(document), "utf-8")
+    report = Report()
+    import_file(sqlite_store, path, report)
+    assert report.episodes == 0 and "a time of the year 1" in report.problems[0]
+    assert [row.id for row in sqlite_store.episodes.page().rows] == ["one"]
