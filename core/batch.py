@@ -116,7 +116,7 @@ def runs_of(plan: BatchPlan, saved: Mapping[str, RewardConfig]) -> tuple[Run, ..
     if len(plan.policies) * len(plan.rewards) > MAX_RUNS:
         raise InvalidInput(f"The plan has {len(plan.policies) * len(plan.rewards):,} runs; at most {MAX_RUNS}.")
     rewards = [_reward(given, at, saved) for at, given in enumerate(plan.rewards)]
-    # A configuration that was saved anew under its name is another plan.
+    # Saving another configuration under the same name makes another plan.
     hashes = [reward.config_hash for _, reward in rewards]
     content = msgspec.json.encode([msgspec.to_builtins(plan), hashes], order="deterministic")
     batch_id = f"{plan.name}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"

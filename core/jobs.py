@@ -92,7 +92,7 @@ def wait_until_over(
     pause_s, swept_s = FIRST_POLL_S, time.monotonic()
     while not store.runs.get(run_id).status.is_over:
         if gives_up():
-            raise JobError(f"The service is shutting down. Another machine still plays the run {quoted(run_id)}.")
+            raise JobError(f"The service is shutting down. A worker still plays the run {quoted(run_id)}.")
         time.sleep(pause_s)
         pause_s = min(pause_s * 1.5, LONGEST_POLL_S)
         if time.monotonic() - swept_s >= SWEEP_S:

@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import jobs
-from core.errors import CraftscopeError, JobError, StoreError, UnknownEpisode
+from core.errors import CraftscopeError, StoreError, UnknownEpisode
 from core.policies import POLICIES
 from core.store import EpisodeFilter, EpisodeSummary, RunSummary, Unreadable
 from core.text import plural
@@ -20,7 +19,7 @@ from pages.components.browser.page_ready import page_is_ready
 from pages.components.browser.styles import live_styles
 from pages.components.launch.link import link_of, spec_values
 from pages.components.rewards.reward_text import strategy_label
-from pages.components.run.batch import is_active, runs_in, show_batch
+from pages.components.run.batch import is_active, runs_in, show_batch, sweep_workers
 from pages.components.run.cards import (
     Played,
     episode_card,
@@ -257,7 +256,7 @@ def _follow(run_id: str, was_active: bool) -> None:
 def _draw(run_id: str, was_active: bool) -> bool:
     """Draws the live part and returns whether the run is over."""
     show_flash()
-    _sweep(was_active)
+    sweep_workers(was_active)
     found = store().runs.episodes(run_id)
     rows = found.rows
     if not rows:
@@ -281,17 +280,6 @@ def _draw(run_id: str, was_active: bool) -> bool:
     if not all_as_cards:
         _show_rows(rows, per_seed, played)
     return not active
-
-
-def _sweep(active: bool) -> None:
-    """Interrupts episodes whose worker died and starts workers for queued ones."""
-    try:
-        jobs.sweep(store(), settings())
-    except JobError as error:
-        st.warning(escape(str(error)))
-    if active:
-        for sentence in jobs.worker_problems(settings()):
-            st.warning(escape(sentence))
 
 
 def _show_totals(run_id: str, rows: tuple[EpisodeSummary, ...], active: list[EpisodeSummary], left: str) -> None:

@@ -244,7 +244,9 @@ def _episodes(store: TraceStore, given: argparse.Namespace) -> Iterator[EpisodeS
     """The episodes that were asked for, counted on a terminal while they are written."""
     wanted = _sft_filter(given)
     found = episodes_of(store, wanted.episodes, wanted.episode_ids)
-    return iter(tqdm(found, unit=" episodes", disable=True if given.out is None else None))
+    if given.out is None:  # the terminal shows the lines themselves
+        return found
+    return iter(tqdm(found, unit=" episodes", disable=None))  # None: not where nobody looks
 
 
 def _export(out: Path | None, lines: Iterator[bytes], no_match: str) -> int:

@@ -35,7 +35,7 @@ def show_batch(batch_id: str, was_active: bool) -> bool:
     """Draws the progress and the table of runs; returns whether all are over."""
     show_flash()
     if was_active:
-        _sweep()
+        sweep_workers(True)
     runs = runs_in(batch_id)
     counts = Counter[EpisodeStatus]()
     for run in runs:
@@ -88,13 +88,15 @@ def _left(runs: tuple[RunSummary, ...], over: int, total: int) -> str:
     return f"About {seconds(max(1.0, left_s))} left"
 
 
-def _sweep() -> None:
+def sweep_workers(active: bool) -> None:
+    """Interrupts episodes whose worker died and starts workers for queued ones."""
     try:
         jobs.sweep(store(), settings())
     except JobError as error:
         st.warning(escape(str(error)))
-    for sentence in jobs.worker_problems(settings()):
-        st.warning(escape(sentence))
+    if active:
+        for sentence in jobs.worker_problems(settings()):
+            st.warning(escape(sentence))
 
 
 def _stop(runs: tuple[RunSummary, ...]) -> None:
